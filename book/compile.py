@@ -1,0 +1,309 @@
+"""Compile the manuscript: book/chapters/*.md -> notebooks/*.ipynb and solutions/*.ipynb.
+
+    python -m book.compile [--only 04] [--force]
+
+Only what changed is compiled. A notebook is written when all of its cells have run; a cell that
+fails leaves the notebook of before untouched.
+"""
+
+import argparse
+import asyncio
+import hashlib
+import os
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import nbclient
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from tqdm import tqdm
+
+from book.manuscript import (
+    Block,
+    Chapter,
+    Exercise,
+    ManuscriptError,
+    blank,
+    read_all,
+    solved,
+)
+from book.quiz import markdown as quiz_markdown
+from book.quiz import read_quiz
+
+ROOT = Path(__file__).resolve().parent.parent
+CHAPTERS, NOTEBOOKS, SOLUTIONS = ROOT / "book/chapters", ROOT / "notebooks", ROOT / "solutions"
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+LEDGER = re.compile(r"\{ledger\}`(?P<id>[^`]+)`")
+SECONDS_PER_CELL = 300
+
+
+class CompileError(Exception):
+    """A cell that failed, with chapter, cell and traceback."""
+
+
+# --- from manuscript to cells -------------------------------------------------------------------
+
+
+def learner_notebook(chapter: Chapter) -> nbformat.NotebookNode:
+    """The chapter with every exercise blank."""
+    by_block = {id(e.statement): e for e in chapter.exercises}
+    answers = {id(e.answer): e for e in chapter.exercises}
+    cells, quizzes = [], 0
+    for block in chapter.blocks:
+        if block.kind == "exercise":
+            cells.append(_statement_cell(chapter, by_block[id(block)]))
+        elif block.kind == "quiz":
+            quizzes += 1
+            quiz = read_quiz(chapter.path, block)
+            label = f"{chapter.number}.{chr(96 + quizzes)}"
+            cells.append(_prose_cell(chapter, block, quiz_markdown(quiz, label)))
+        elif block.kind == "prose":
+            cells.append(_prose_cell(chapter, block, block.source))
+        elif block.kind == "code":
+            exercise = answers.get(id(block))
+            if exercise:
+                cells.append(_answer_cell(exercise, blank(block.source)))
+            else:
+                cells.append(_code_cell(block))
+    return _notebook(cells)
+
+
+def solutions_notebook(chapter: Chapter) -> nbformat.NotebookNode:
+    """Only the exercises: statement, solution, check and discussion of each."""
+    back = f"../notebooks/{chapter.name}.ipynb"
+    opening = (
+        f"# Solutions to chapter {chapter.number}\n\n"
+        f"The exercises of [{chapter.title}]({back}), solved. "
+        "Try yours first: a solution read is not a solution found."
+    )
+    cells = [_markdown(opening)]
+    cells += [_code_cell(b) for b in chapter.blocks if b.kind == "code" and "setup" in b.tags]
+    for exercise in chapter.exercises:
+        cells += _solution_cells(chapter, exercise)
+    return _notebook(cells)
+
+
+def _solution_cells(chapter: Chapter, exercise: Exercise) -> list[nbformat.NotebookNode]:
+    slug = exercise.id.replace(".", "-")
+    back = f"../notebooks/{chapter.name}.ipynb#cell-id=ex-{slug}"
+    heading = f"## Exercise {exercise.id}: {exercise.title}"
+    statement = _with_badges(chapter, exercise.statement, _body(exercise.statement))
+    discussion = _with_badges(chapter, exercise.discussion, exercise.discussion.source)
+    return [
+        _markdown(
+            f"{heading}\n\n{statement}\n\n[Back to the exercise]({back})", cell_id=f"sol-{slug}"
+        ),
+        _answer_cell(exercise, solved(exercise.answer.source)),
+        _code_cell(exercise.check),
+        _markdown(f"````{{solution}} ex-{slug}\n:label: sol-{slug}\n\n{discussion}\n````"),
+    ]
+
+
+def _statement_cell(chapter: Chapter, exercise: Exercise) -> nbformat.NotebookNode:
+    slug = exercise.id.replace(".", "-")
+    body = _with_badges(chapter, exercise.statement, _body(exercise.statement))
+    link = f"[Solution](../solutions/{chapter.name}.ipynb#cell-id=sol-{slug})"
+    source = f"````{{exercise}} {exercise.title}\n:label: ex-{slug}\n\n{body}\n\n{link}\n````"
+    return _markdown(source, cell_id=f"ex-{slug}")
+
+
+def _body(statement: Block) -> str:
+    """An exercise's text without the directive's options."""
+    lines = statement.source.splitlines()
+    while lines and (lines[0].startswith(":") or not lines[0].strip()):
+        lines.pop(0)
+    return "\n".join(lines).strip()
+
+
+def _prose_cell(chapter: Chapter, block: Block, source: str) -> nbformat.NotebookNode:
+    return _markdown(_with_badges(chapter, block, source))
+
+
+def _with_badges(chapter: Chapter, block: Block, source: str) -> str:
+    """Replace each {ledger}`id` by a link to the ledger's entry that tells its verdict."""
+
+    def badge(match: re.Match) -> str:
+        from tfmlib import ledger
+
+        try:
+            return ledger.badge(match["id"])
+        except LookupError as error:
+            raise ManuscriptError(chapter.path, block.line, str(error.args[0])) from error
+
+    return LEDGER.sub(badge, source)
+
+
+def _markdown(source: str, cell_id: str = "") -> nbformat.NotebookNode:
+    return new_markdown_cell(source, id=cell_id or _content_id("markdown", source))
+
+
+def _code_cell(block: Block) -> nbformat.NotebookNode:
+    metadata = {"tags": block.tags} if block.tags else {}
+    return new_code_cell(block.source, id=_content_id("code", block.source), metadata=metadata)
+
+
+def _answer_cell(exercise: Exercise, source: str) -> nbformat.NotebookNode:
+    tags = ["exercise", *exercise.answer.tags]
+    source = f"# Exercise {exercise.id}: {exercise.title}\n{source}"
+    cell_id = f"answer-{exercise.id.replace('.', '-')}"
+    return new_code_cell(source, id=cell_id, metadata={"exercise": exercise.id, "tags": tags})
+
+
+def _content_id(kind: str, source: str) -> str:
+    """An id that depends on the cell alone: other cells keep theirs when this one changes."""
+    return hashlib.sha256(f"{kind}\n{source}".encode()).hexdigest()[:12]
+
+
+def _notebook(cells: list[nbformat.NotebookNode]) -> nbformat.NotebookNode:
+    seen: dict[str, int] = {}
+    for cell in cells:
+        seen[cell["id"]] = seen.get(cell["id"], 0) + 1
+        if seen[cell["id"]] > 1:  # the same content twice
+            cell["id"] = f"{cell['id']}-{seen[cell['id']]}"
+    notebook = new_notebook(cells=cells, metadata=METADATA)
+    notebook.nbformat_minor = 5
+    return notebook
+
+
+# --- from cells to files ------------------------------------------------------------------------
+
+
+def bare(notebook: nbformat.NotebookNode) -> list[tuple]:
+    """The cells without what running them adds."""
+    return [(c["id"], c.cell_type, c.source, c.metadata.get("tags", [])) for c in notebook.cells]
+
+
+def bare_code(notebook: nbformat.NotebookNode) -> list[tuple]:
+    return [(c.source, c.metadata.get("tags", [])) for c in notebook.cells if c.cell_type == "code"]
+
+
+def stored(path: Path) -> nbformat.NotebookNode | None:
+    """The committed notebook, or None where there is none that can be read."""
+    try:
+        return nbformat.read(path, as_version=4)
+    except (FileNotFoundError, nbformat.reader.NotJSONError, nbformat.ValidationError):
+        return None
+
+
+def is_stale(notebook: nbformat.NotebookNode, path: Path) -> bool:
+    before = stored(path)
+    return before is None or bare(before) != bare(notebook)
+
+
+def run(notebook: nbformat.NotebookNode, path: Path) -> None:
+    """Fill in outputs: those of before where no code changed, fresh ones otherwise."""
+    client = nbclient.NotebookClient(
+        notebook,
+        timeout=SECONDS_PER_CELL,
+        kernel_name="python3",
+        record_timing=False,
+        extra_arguments=["--IPKernelApp.log_level=40"],  # a local kernel: no word on encryption
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    try:
+        # A loop of its own for each notebook, closed with it: two run at a time, in threads.
+        asyncio.run(client.async_execute(env={**os.environ, "TFM_PROGRESS": "off"}))
+    except nbclient.exceptions.CellExecutionError as error:
+        number, cell = next(
+            (n, c) for n, c in enumerate(notebook.cells, 1) if c.source in str(error)
+        )
+        trace = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+        raise CompileError(
+            f"{path.parent.name}/{path.name}, cell {number} ({cell['id']}):\n{trace}"
+        ) from None
+    notebook.metadata = nbformat.from_dict(METADATA)
+
+
+def reuse_outputs(notebook: nbformat.NotebookNode, path: Path) -> bool:
+    """Carry outputs over from the stored notebook when only prose changed."""
+    before = stored(path)
+    if before is None or bare_code(before) != bare_code(notebook):
+        return False
+    old = [cell for cell in before.cells if cell.cell_type == "code"]
+    new = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    for one, other in zip(old, new, strict=True):
+        other.outputs, other.execution_count = one.outputs, one.execution_count
+    return all(cell.execution_count is not None for cell in new)
+
+
+def write(notebook: nbformat.NotebookNode, path: Path) -> None:
+    """Replace the file in one step, so that it is never half written."""
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8", newline="\n")
+    os.replace(temporary, path)
+
+
+def compile_notebook(notebook: nbformat.NotebookNode, path: Path, force: bool) -> None:
+    if force or not reuse_outputs(notebook, path):
+        run(notebook, path)
+    write(notebook, path)
+
+
+def targets(chapter: Chapter) -> list[tuple[nbformat.NotebookNode, Path]]:
+    """The notebooks that a chapter compiles to, with where they belong."""
+    name = f"{chapter.name}.ipynb"
+    both = [(learner_notebook(chapter), NOTEBOOKS / name)]
+    if chapter.exercises:
+        both.append((solutions_notebook(chapter), SOLUTIONS / name))
+    return both
+
+
+def ledger_uses(chapters: list[Chapter]) -> dict[str, list[tuple[str, str]]]:
+    """Ledger id -> the chapters (file stem, title) that use it."""
+    uses: dict[str, list[tuple[str, str]]] = {}
+    for chapter in chapters:
+        for entry in dict.fromkeys(
+            m["id"] for m in LEDGER.finditer(chapter.path.read_text("utf-8"))
+        ):
+            uses.setdefault(entry, []).append((chapter.name, chapter.title))
+    return uses
+
+
+def write_pages() -> None:
+    """Write the book's pages that are made from the ledger and the docstrings."""
+    from book import pages
+
+    pages.write(ledger_uses(read_all(CHAPTERS)))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m book.compile", description=__doc__)
+    parser.add_argument("--only", default="", help="compile one chapter, by its number: 04")
+    parser.add_argument("--force", action="store_true", help="run every cell again")
+    options = parser.parse_args(arguments)
+    try:
+        chapters = read_all(CHAPTERS, options.only)
+        if not chapters:
+            print(f"There is no chapter {options.only!r} in {CHAPTERS}.", file=sys.stderr)
+            return 2
+        work = [t for chapter in chapters for t in targets(chapter)]
+        work = [(nb, path) for nb, path in work if options.force or is_stale(nb, path)]
+        _compile_all(work, options.force)
+        write_pages()
+    except (ManuscriptError, CompileError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _compile_all(work: list[tuple[nbformat.NotebookNode, Path]], force: bool) -> None:
+    if not work:
+        print("All notebooks are up to date.")
+        return
+    with (
+        tqdm(total=len(work), unit="notebook", desc="compiling") as bar,
+        ThreadPoolExecutor(max_workers=2) as pool,
+    ):
+        jobs = [pool.submit(compile_notebook, nb, path, force) for nb, path in work]
+        for job in jobs:
+            job.result()
+            bar.update()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
