@@ -1,0 +1,161 @@
+"""The exercises: what each asks, what its answer must do, and the wrong answers it must refuse.
+
+A chapter's exercises live in `chNN_topic.py` beside this file. An exercise is declared once and
+then told, by decorators, what to expect of an answer and which mistakes to know:
+
+    SOFTMAX = Exercise("4.2", "Softmax", answer="softmax", oracle=ref.softmax, ...)
+    SOFTMAX.case("a single row", "the exponentials divided by their sum", row)
+
+    @SOFTMAX.invariant("every row sums to one", "the weights of each row add up to 1")
+    def rows_sum_to_one(answer):
+        return np.allclose(answer(rows).sum(axis=-1), 1)
+
+    @SOFTMAX.mistake("You divided by the sum over all rows: each row has a sum of its own.")
+    def sums_over_everything(x):
+        return np.exp(x) / np.exp(x).sum()
+"""
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+HINTS = ("a question", "the formula", "the shapes")
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One named thing that an answer must do, said in words and tested by a function."""
+
+    name: str
+    words: str
+    test: Callable[[Callable], bool | None]  # gets the answer to call; False or raising: not met
+    args: tuple | None = None  # a case's inputs; None for an invariant
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A plausible wrong answer, with the sentence that explains it to whoever gave it."""
+
+    name: str
+    sentence: str
+    function: Callable
+
+
+@dataclass(frozen=True)
+class Example:
+    """A public example: its result may be told, because it is not graded."""
+
+    args: tuple
+    words: str  # what it is and what it should give
+
+
+@dataclass
+class Exercise:
+    id: str
+    title: str
+    answer: str  # the name of the function that the learner writes
+    signature: str  # as the manuscript gives it: "softmax(x)"
+    hints: tuple[str, str, str]  # a question, the formula, the shapes
+    example: Example
+    oracle: Callable | None = None  # None: several answers are right, invariants decide
+    equivalent: dict[str, str] = field(default_factory=dict)  # mutant that changes nothing: why
+    expectations: list[Expectation] = field(default_factory=list)
+    mistakes: list[Mistake] = field(default_factory=list)
+    tolerance: float = 1e-6
+
+    def __post_init__(self) -> None:
+        if self.id in _DECLARED:
+            raise ValueError(f"exercise {self.id} is declared twice; ids must be unique")
+        _DECLARED[self.id] = self
+
+    @property
+    def chapter(self) -> int:
+        return int(self.id.split(".")[0])
+
+    @property
+    def answers_with_lists(self) -> bool:
+        """Whether a right answer is a list or a string rather than an array or a number."""
+        return self.oracle is not None and isinstance(
+            self.oracle(*self.example.args), list | tuple | str | dict
+        )
+
+    @property
+    def cases(self) -> list[Expectation]:
+        return [e for e in self.expectations if e.args is not None]
+
+    @property
+    def invariants(self) -> list[Expectation]:
+        return [e for e in self.expectations if e.args is None]
+
+    def case(self, name: str, words: str, *args: Any) -> None:
+        """Expect the oracle's value on these inputs."""
+        from tfmlib.judge import require_same  # the judge knows exercises, not the reverse
+
+        def agrees(answer: Callable) -> None:
+            require_same(answer(*args), self.oracle(*args), self.tolerance)
+
+        self.expectations.append(Expectation(name, words, agrees, args))
+
+    def invariant(self, name: str, words: str) -> Callable:
+        """Expect that the decorated predicate holds for the answer."""
+
+        def remember(test: Callable) -> Callable:
+            self.expectations.append(Expectation(name, words, test))
+            return test
+
+        return remember
+
+    def mistake(self, sentence: str) -> Callable:
+        """Know the decorated function as a wrong answer."""
+
+        def remember(function: Callable) -> Callable:
+            self.mistakes.append(Mistake(function.__name__, sentence, function))
+            return function
+
+        return remember
+
+
+_DECLARED: dict[str, Exercise] = {}
+
+
+def numbers(seed: int, *shape: int) -> np.ndarray:
+    """Standard normal inputs, the same on each run.
+
+    >>> numbers(0, 2, 3).shape
+    (2, 3)
+    """
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+@cache
+def modules() -> dict[int, str]:
+    """Chapter number -> name of the module with its exercises."""
+    names = [m.name for m in pkgutil.iter_modules(__path__) if m.name.startswith("ch")]
+    return {int(name[2:4]): name for name in sorted(names)}
+
+
+def all_exercises() -> list[Exercise]:
+    """Every exercise of the book, in order."""
+    for name in modules().values():
+        importlib.import_module(f"{__name__}.{name}")
+    return sorted(_DECLARED.values(), key=lambda e: [int(part) for part in e.id.split(".")])
+
+
+def find(id: str) -> Exercise:
+    """The exercise with this id, or a LookupError that names the nearest ids."""
+    id = str(id).strip()
+    chapter = id.split(".")[0]
+    if chapter.isdigit() and int(chapter) in modules():
+        importlib.import_module(f"{__name__}.{modules()[int(chapter)]}")
+    if id in _DECLARED:
+        return _DECLARED[id]
+    known = [e.id for e in all_exercises()]
+    near = difflib.get_close_matches(id, known, n=1, cutoff=0.0)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    raise LookupError(f"There is no exercise {id!r}.{hint}")
