@@ -1,0 +1,244 @@
+"""An entry of the ledger: what a document prints, and how its verdict follows from computing.
+
+A verdict is never written down. It follows from what an entry carries: a printed figure and a
+recomputation are compared, a claim is tested, an example is checked for validity.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+VERDICTS = ("reproduced", "erratum", "illustrative", "quoted", "property", "data")
+# Room for floating point only: nine orders of magnitude below the finest digit printed.
+SLACK = 1e-12
+MOST_FIGURES_IN_A_SENTENCE = 8
+
+Figures = Mapping[str, str]  # label -> numbers as printed; a matrix has its rows between slashes
+Values = Mapping[str, np.ndarray]  # the same labels -> the numbers computed
+
+
+class Outcome(NamedTuple):
+    """What a test found: whether the claim holds, and a clause for either case."""
+
+    holds: bool
+    if_so: str
+    if_not: str = "the claim was tested and does not hold"
+
+    @property
+    def measured(self) -> str:
+        """The clause that the test bears out."""
+        return self.if_so if self.holds else self.if_not
+
+
+def digits(text: str) -> list:
+    """Split printed figures into strings: a list, or a list of rows.
+
+    >>> digits("0.13 0.87 / 0.06 0.16")
+    [['0.13', '0.87'], ['0.06', '0.16']]
+    """
+    rows = [row.split() for row in text.split("/")]
+    return rows if len(rows) > 1 else rows[0]
+
+
+def numbers(text: str) -> np.ndarray:
+    """Read printed figures as an array.
+
+    >>> numbers("0.13 -inf")
+    array([0.13, -inf])
+    """
+    return np.array(digits(text), dtype=float)
+
+
+def decimals(digit: str) -> int:
+    """Count the digits printed after the point.
+
+    >>> decimals("0.13"), decimals("10")
+    (2, 0)
+    """
+    return len(digit.partition(".")[2])
+
+
+def tolerance(text: str) -> np.ndarray:
+    """Half a unit of the last printed digit of each figure.
+
+    >>> tolerance("0.13 2.236")
+    array([0.005 , 0.0005])
+    """
+    flat = [0.5 * 10.0 ** -decimals(digit) for digit in text.replace("/", " ").split()]
+    return np.array(flat).reshape(numbers(text).shape)
+
+
+def agree(printed: Figures, computed: Values) -> bool:
+    """Say whether each printed figure is the computed one, to half a unit of its last digit.
+
+    >>> agree({"x": "0.62"}, {"x": [0.6225]}), agree({"x": "0.63"}, {"x": [0.6225]})
+    (True, False)
+    """
+    if printed.keys() != computed.keys():
+        raise ValueError(f"expected values for {[*printed]}, got values for {[*computed]}.")
+    return all(agreeing(text, computed[label]).all() for label, text in printed.items())
+
+
+def agreeing(text: str, computed: np.ndarray) -> np.ndarray:
+    """Say of each printed figure whether it is the computed one.
+
+    >>> agreeing("0.62 0.39", [0.6225, 0.3775])
+    array([ True, False])
+    """
+    expected, computed = numbers(text), np.asarray(computed)
+    if expected.shape != computed.shape:
+        raise ValueError(f"printed figures have shape {expected.shape}, computed {computed.shape}.")
+    masked = np.isinf(expected) | np.isinf(computed)  # ∞ - ∞ would be NaN
+    difference = np.abs(np.where(masked, 0, computed) - np.where(masked, 0, expected))
+    near = difference <= tolerance(text) + SLACK
+    return np.where(masked, expected == computed, near)
+
+
+def shown(value: float, places: int) -> str:
+    """Write a number with so many decimals, without the sign of a zero.
+
+    >>> shown(-0.0001, 2), shown(float("-inf"), 1)
+    ('0.00', '-∞')
+    """
+    if np.isinf(value):
+        return "-∞" if value < 0 else "∞"
+    return f"{round(float(value), places) + 0.0:.{places}f}"
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One number or claim of a document, with what decides about it."""
+
+    id: str  # the document's prefix, a dot and a name
+    document: str  # "the notes", "the handwritten notes", "the slides", "the whiteboard"
+    section: str  # where it stands in the document
+    claim: str  # what it says, in the book's words
+    given: Figures = field(default_factory=dict)  # inputs that the document prints
+    printed: Figures = field(default_factory=dict)  # results that the document prints
+    recompute: Callable[[], Values] | None = None  # the results, computed
+    test: Callable[[], Outcome] | None = None  # tries a claim that is not a number
+    is_valid: Callable[[], Outcome] | None = None  # for an example without inputs
+    source: str = ""  # the literature that a result was taken from
+    inputs: tuple[str, ...] = ()  # ids of entries whose printed figures this one starts from
+    used_by: tuple[str, ...] = ()  # ids of entries that start from this one
+    summary: Callable[[], str] | None = None  # the clause of the sentence, where figures are many
+    explain: Callable[[], str] | None = None  # where the slip comes from
+    evidence: Callable[[], Mapping[str, str]] | None = None  # label -> what else was found
+    places: int | None = None  # decimals of a computed value, where the printed ones are too few
+
+    @cached_property
+    def outcome(self) -> Outcome | None:
+        """What the test of the claim, or of the example's validity, found."""
+        trial = self.test or self.is_valid
+        return trial() if trial else None
+
+    @cached_property
+    def computed(self) -> Values:
+        """The recomputed values, {} where there is nothing to compute."""
+        return self.recompute() if self.recompute else {}
+
+    @cached_property
+    def verdict(self) -> str:
+        """One of VERDICTS, found by computing."""
+        if self.test:
+            return "property" if self.outcome.holds else "erratum"
+        if self.printed and self.recompute:
+            return "reproduced" if agree(self.printed, self.computed) else "erratum"
+        if self.is_valid:
+            return "illustrative" if self.outcome.holds else "erratum"
+        if self.source:
+            return "quoted"
+        if self.given and (self.used_by or self.recompute):
+            return "data"
+        raise ValueError(f"{self.id} carries nothing from which a verdict follows: give it a test.")
+
+    @cached_property
+    def sentence(self) -> str:
+        """The verdict in one sentence, as a badge's tooltip tells it."""
+        return f"{self.verdict.capitalize()}: {self.finding}."
+
+    @cached_property
+    def finding(self) -> str:
+        """What the computation found, as a clause."""
+        if self.summary:
+            return self.summary()
+        if self.outcome:
+            return self.outcome.measured
+        if self.verdict == "data":
+            return self._finding_of_data()
+        if self.verdict == "quoted":
+            return f"a result of {self.source}, which cannot be computed again here"
+        count = sum(numbers(text).size for text in self.printed.values())
+        if count > MOST_FIGURES_IN_A_SENTENCE:
+            word = "all" if self.verdict == "reproduced" else "not all"
+            return f"{word} {count} printed figures agree with the computed ones"
+        return f"printed {self._listed(self.printed)}; computed {self._listed(self.computed_text)}"
+
+    def _finding_of_data(self) -> str:
+        if self.recompute:
+            result = self._listed(self.computed_text)
+            return f"inputs without a legible result beside them; computed {result}"
+        return f"the printed input of {' and '.join(self.used_by)}"
+
+    @staticmethod
+    def _listed(figures: Figures) -> str:
+        rows = (row.split() for text in figures.values() for row in text.split("/"))
+        return " and ".join(", ".join(row) for row in rows)
+
+    @cached_property
+    def computed_text(self) -> Figures:
+        """The computed values with the decimals of the most precise printed figure."""
+        return {label: self._text(label, value) for label, value in self.computed.items()}
+
+    def _text(self, label: str, value: np.ndarray) -> str:
+        places = self.places
+        if places is None:
+            printed = self.printed.get(label, "0.00").replace("/", " ").split()
+            places = max(decimals(digit) for digit in printed)
+        rows = np.atleast_2d(value)
+        return " / ".join(" ".join(shown(number, places) for number in row) for row in rows)
+
+    @cached_property
+    def explanation(self) -> str:
+        """Where the slip comes from and what the equation gives; empty unless an erratum."""
+        if self.verdict != "erratum":
+            return ""
+        return self.explain() if self.explain else f"{self.finding[0].upper()}{self.finding[1:]}."
+
+    @cached_property
+    def findings(self) -> Mapping[str, str]:
+        """What else was found, label by label."""
+        return self.evidence() if self.evidence else {}
+
+    def values(self, label: str) -> np.ndarray:
+        """Read a figure that the document prints, input or result, as an array."""
+        return numbers({**self.given, **self.printed}[label])
+
+
+class Document:
+    """One of the four documents: gathers its entries in the order in which they are declared."""
+
+    def __init__(self, prefix: str, name: str) -> None:
+        self.prefix, self.name = prefix, name
+        self.entries: list[Entry] = []
+
+    def add(self, name: str, section: str, claim: str, **fields) -> Entry:
+        """Declare an entry."""
+        entry = Entry(f"{self.prefix}.{name}", self.name, section, claim, **fields)
+        self.entries.append(entry)
+        return entry
+
+    def recomputed(self, name: str, section: str, claim: str, **fields) -> Callable[..., Entry]:
+        """Declare an entry whose figures the decorated function computes."""
+        return lambda function: self.add(name, section, claim, recompute=function, **fields)
+
+    def tested(self, name: str, section: str, claim: str, **fields) -> Callable[..., Entry]:
+        """Declare an entry whose claim the decorated function tests."""
+        return lambda function: self.add(name, section, claim, test=function, **fields)
+
+    def valid(self, name: str, section: str, claim: str, **fields) -> Callable[..., Entry]:
+        """Declare an example that the decorated function checks for validity."""
+        return lambda function: self.add(name, section, claim, is_valid=function, **fields)

@@ -1,0 +1,150 @@
+"""The notes, continued: what a transformer costs, and how large the first one was."""
+
+import tracemalloc
+
+import numpy as np
+
+from tfmlib import ref
+from tfmlib.ledger import paper
+from tfmlib.ledger.entry import Outcome
+from tfmlib.ledger.notes import NOTES
+from tfmlib.ledger.probes import same
+
+# --- §5, cost ---------------------------------------------------------------
+
+
+def count_scores(n):
+    """How often attention compares a query with a key, counted one by one."""
+    compared = []
+
+    def similarity(query, key):
+        compared.append(1)
+        return np.dot(query, key)
+
+    x = np.eye(n)
+    for query in x:
+        ref.attention_pool(query, x, x, similarity)
+    return len(compared)
+
+
+@NOTES.tested("quadratic", "§5", "Self-attention over n tokens computes n² scores.")
+def quadratic():
+    sizes = (2, 3, 5, 7, 11, 13)
+    counts = [count_scores(n) for n in sizes]
+    weights = [ref.attention_weights(np.eye(n), np.eye(n)).size for n in sizes]
+    return Outcome(
+        counts == weights == [n * n for n in sizes],
+        f"counted {', '.join(map(str, counts))} scores for n = {', '.join(map(str, sizes))}",
+    )
+
+
+def peak_bytes(compute):
+    """The most memory that a computation held at once."""
+    tracing = tracemalloc.is_tracing()
+    if not tracing:
+        tracemalloc.start()
+    tracemalloc.reset_peak()
+    before = tracemalloc.get_traced_memory()[0]
+    compute()
+    peak = tracemalloc.get_traced_memory()[1] - before
+    if not tracing:
+        tracemalloc.stop()
+    return peak
+
+
+def explain_page_limit():
+    whole, blocked = memory_growth()
+    return (
+        "Dated rather than wrong when written: it holds where all n² weights are kept in memory. "
+        "Computed block by block, the same attention needs memory that grows with n alone, so "
+        "length costs time and not space; and a decoder that keeps its keys and values does not "
+        "compute them again for each new token. Measured at n = 512 and 1,024: twice the length "
+        f"takes {whole:.0f} times the memory with the whole matrix, {blocked:.0f} with blocks."
+    )
+
+
+@NOTES.tested(
+    "page-limit",
+    "§5",
+    "The n² weights limit an input to about a page.",
+    recompute=lambda: {"memory for twice the length, whole and in blocks": memory_growth()},
+    places=0,
+    explain=explain_page_limit,
+)
+def page_limit():
+    whole, blocked = memory_growth()
+    x = np.random.default_rng(19).normal(size=(101, 8))
+    agrees = same(ref.blocked_attention(x, x, x, block=32), ref.attention(x, x, x))
+    avoidable = agrees and whole == 4 and blocked <= 2
+    return Outcome(
+        not avoidable,
+        "attention needs memory for all n² weights",
+        "attention in blocks gives the same result in memory that grows with n instead of n²",
+    )
+
+
+def memory_growth():
+    """How many times the memory twice the length needs: with the whole matrix, and in blocks."""
+    peaks = []
+    for n in (512, 1024):
+        x = np.random.default_rng(23).normal(size=(n, 8))
+        whole = peak_bytes(lambda x=x: ref.attention(x, x, x))
+        blocked = peak_bytes(lambda x=x: ref.blocked_attention(x, x, x, block=32))
+        peaks.append((whole, blocked))
+    return np.round(np.divide(peaks[1], peaks[0]))
+
+
+# --- §3 and §4, size ---------------------------------------------------------------------------
+
+
+def six_layers_summary():
+    base, big = (round(paper.total(size) / 1e6) for size in paper.SIZES)
+    return (
+        f"six and six layers count {base} and {big} million parameters where the 2017 paper prints "
+        f"{' and '.join(paper.PRINTED_MILLIONS.values())}; {len(paper.fitting_both()) or 'no'} "
+        "vocabulary size gives both"
+    )
+
+
+def explain_six_layers():
+    base, big = (paper.fitting_vocabularies(size) for size in paper.SIZES)
+    layers = {paper.nearest_layers(size) for size in paper.SIZES}
+    depth = "Six and six layers come" if layers == {6} else "Another number of layers comes"
+    return (
+        f"{depth} nearest to the paper's totals. The totals themselves do not follow from its "
+        f"sizes: with {paper.VOCABULARY:,} shared tokens the models count {paper.total('base'):,} "
+        f"and {paper.total('big'):,} parameters. Only a vocabulary of {base[0]:,} to {base[-1]:,} "
+        f"tokens would print as {paper.PRINTED_MILLIONS['base']} million, and only one of "
+        f"{big[0]:,} to {big[-1]:,} as {paper.PRINTED_MILLIONS['big']} million."
+    )
+
+
+def six_layers_evidence():
+    base, big = (paper.parameters(**size) for size in paper.SIZES.values())
+    rows = {part: f"{base[part]:,} (base), {big[part]:,} (big)" for part in base}
+    rows["total"] = f"{paper.total('base'):,} (base), {paper.total('big'):,} (big)"
+    without = [paper.total(size, biases=False) for size in paper.SIZES]
+    rows["total without biases"] = f"{without[0]:,} (base), {without[1]:,} (big)"
+    rows["vocabulary sizes that fit both printed totals"] = str(len(paper.fitting_both()) or "none")
+    layers = [str(paper.nearest_layers(size)) for size in paper.SIZES]
+    rows["layers whose total comes nearest"] = f"{layers[0]} (base), {layers[1]} (big)"
+    return rows
+
+
+NOTES.add(
+    "six-layers",
+    "§3 and §4",
+    "The original model has six encoder and six decoder layers, and its paper prints its size.",
+    printed={
+        f"{size} model, million parameters": millions
+        for size, millions in paper.PRINTED_MILLIONS.items()
+    },
+    recompute=lambda: {
+        f"{size} model, million parameters": np.array([paper.total(size) / 1e6])
+        for size in paper.SIZES
+    },
+    places=1,
+    summary=six_layers_summary,
+    explain=explain_six_layers,
+    evidence=six_layers_evidence,
+)

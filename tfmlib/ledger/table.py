@@ -1,0 +1,82 @@
+"""The ledger as text and as JSON, and its command."""
+
+import argparse
+import json
+import sys
+import textwrap
+from collections.abc import Mapping
+
+import numpy as np
+
+from tfmlib.ledger.entry import Entry, digits
+
+WIDTH = 100
+COLUMNS = (23, 14)  # id and verdict; the finding takes the rest
+
+
+def text_table(entries: Mapping[str, Entry], counts: Mapping[str, int]) -> str:
+    """The whole ledger, a document after the other, at most 100 columns wide."""
+    lines, document = [], ""
+    for entry in entries.values():
+        if entry.document != document:
+            document = entry.document
+            lines += ["", document.capitalize(), "-" * len(document)]
+        lines += _rows(entry)
+    found = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    return "\n".join([*lines[1:], "", f"{len(entries)} entries: {found}"])
+
+
+def _rows(entry: Entry) -> list[str]:
+    label = f"{entry.id:<{COLUMNS[0]}}{entry.verdict:<{COLUMNS[1]}}"
+    return textwrap.wrap(
+        entry.finding, WIDTH, initial_indent=label, subsequent_indent=" " * sum(COLUMNS)
+    )
+
+
+def json_text(entries: Mapping[str, Entry], counts: Mapping[str, int]) -> str:
+    """The whole ledger as JSON: counts and entries."""
+    document = {"counts": counts, "entries": [_as_dict(entry) for entry in entries.values()]}
+    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
+
+
+def _as_dict(entry: Entry) -> dict:
+    return {
+        "id": entry.id,
+        "document": entry.document,
+        "section": entry.section,
+        "claim": entry.claim,
+        "given": {label: digits(text) for label, text in entry.given.items()},
+        "printed": {label: digits(text) for label, text in entry.printed.items()},
+        "computed": {label: _finite(value) for label, value in entry.computed.items()},
+        "verdict": entry.verdict,
+        "sentence": entry.sentence,
+        "explanation": entry.explanation,
+        "evidence": dict(entry.findings),
+        "source": entry.source,
+        "used_by": list(entry.used_by),
+    }
+
+
+def _finite(value):
+    """Numbers with eight decimals; JSON has no infinity, so it is written as text."""
+    value = np.asarray(value)
+    if value.ndim:
+        return [_finite(item) for item in value]
+    return round(float(value), 8) + 0.0 if np.isfinite(value) else str(float(value))
+
+
+def add_command(subparsers: argparse._SubParsersAction) -> None:
+    """Register `ledger` with the command line."""
+    summary = "every number of the documents, computed again"
+    parser = subparsers.add_parser("ledger", help=summary, description=summary.capitalize() + ".")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the ledger."""
+    from tfmlib import ledger
+
+    text = ledger.as_json() if args.json else text_table(ledger.entries(), ledger.counts())
+    sys.stdout.write(text + "\n")
+    return 0

@@ -1,0 +1,218 @@
+"""The whiteboard: dot products, two softmaxes by hand, positions, context and heads."""
+
+import numpy as np
+
+from tfmlib import ref
+from tfmlib.ledger.entry import Document, Outcome, shown
+from tfmlib.ledger.probes import attention_params, moved, same
+
+BOARD = Document("board", "the whiteboard")
+
+# --- scores and weights ---------------------------------------------------------------------
+
+
+@BOARD.recomputed(
+    "dot",
+    "scaled dot product",
+    "The dot product of two vectors of length 3, to be divided by √3.",
+    given={"x_1": "1 0 2", "x_2": "0 1 5"},
+    printed={"x_1 · x_2": "10"},
+    evidence=lambda: {"10/√3, left as a fraction on the board": shown(10 / np.sqrt(3), 2)},
+)
+def dot():
+    return {"x_1 · x_2": np.array([dot.values("x_1") @ dot.values("x_2")])}
+
+
+def farthest(weights):
+    return float(np.abs(weights - SOFTMAX.values("weights")).max())
+
+
+def by_sum():
+    scores = SOFTMAX.values("scores")
+    return scores / scores.sum()
+
+
+def listed(values, places):
+    return ", ".join(shown(value, places) for value in values)
+
+
+def explain_softmax():
+    softmax = SOFTMAX.computed["weights"]
+    return (
+        f"A softmax of these scores leaves everything to “bank”: {listed(softmax, 5)}. The printed "
+        f"weights are nearer to the scores divided by their sum, {listed(by_sum(), 3)}, though not "
+        f"equal to them: the worst is off by {shown(farthest(by_sum()), 2)}, from the softmax by "
+        f"{shown(farthest(softmax), 2)}."
+    )
+
+
+def softmax_evidence():
+    table = SOFTMAX.values("scores in the table above")
+    return {
+        "scores divided by their sum": listed(by_sum(), 3),
+        "softmax of the table's scores, 0.1 and 2.0 for 10 and 20": listed(ref.softmax(table), 3),
+    }
+
+
+SOFTMAX = BOARD.add(
+    "softmax",
+    "similarity scores",
+    "“I” scores 0.5, 0.6, 10 and 20 against “went”, “to”, “river”, “bank”; then the softmax.",
+    given={"scores": "0.5 0.6 10 20", "scores in the table above": "0.5 0.6 0.1 2.0"},
+    printed={"weights": "0.01 0.01 0.28 0.7"},
+    recompute=lambda: {"weights": ref.softmax(SOFTMAX.values("scores"))},
+    places=5,
+    explain=explain_softmax,
+    evidence=softmax_evidence,
+)
+
+
+@BOARD.recomputed(
+    "good-morning",
+    "good morning",
+    "The dot product of “good” and “morning”, 7.9, divided by √2.",
+    given={"dot product": "7.9"},
+    printed={"scaled": "6.8"},
+    places=2,
+    explain=lambda: (
+        f"7.9/√2 is {shown(7.9 / np.sqrt(2), 2)}. A scaled score of 6.8 would need a dot product "
+        f"of {shown(6.8 * np.sqrt(2), 1)}."
+    ),
+)
+def good_morning():
+    return {"scaled": good_morning.values("dot product") / np.sqrt(2)}
+
+
+@BOARD.recomputed(
+    "scores",
+    "good morning",
+    "The scores 1 and 6.8 as weights.",
+    given={"scores": "1 6.8"},
+    printed={"weights": "0.3 0.7"},
+    places=3,
+    explain=lambda: (
+        f"The softmax of 1 and 6.8 is {listed(scores.computed['weights'], 3)}. Weights of 0.3 and "
+        f"0.7 belong to scores that lie {shown(np.log(0.7 / 0.3), 2)} apart, not 5.8."
+    ),
+)
+def scores():
+    return {"weights": ref.softmax(scores.values("scores"))}
+
+
+@BOARD.recomputed(
+    "new-embedding",
+    "good morning",
+    "The weights times the values of “good” and “morning” make their new embeddings.",
+    given={"weights": "0.3 0.7 / 0.7 0.3", "values": "1 3 / 3 9"},
+    places=1,
+)
+def new_embedding():
+    return {"new embeddings": new_embedding.values("weights") @ new_embedding.values("values")}
+
+
+# --- positions ------------------------------------------------------------------------------
+
+
+@BOARD.tested(
+    "positions",
+    "positional encoding",
+    "“Good” at position 1 and at position 5 must get different vectors: multiply by the position.",
+    given={"“good” at position 5, as far as legible": "15 45"},
+    inputs=("board.new-embedding",),
+    evidence=lambda: {
+        f"“{word}” times 5": listed(5 * value, 0)
+        for word, value in zip(("good", "morning"), new_embedding.values("values"), strict=True)
+    },
+)
+def positions():
+    good = new_embedding.values("values")[0]
+    multiplied = np.arange(1, 1001)[:, None] * good
+    differ = moved(multiplied[0], multiplied[4])
+    unbounded = np.abs(multiplied).max() == 1000 * np.abs(good).max()
+    encodings = ref.sinusoidal_encoding(1000, 8)
+    lengths = np.linalg.norm(encodings, axis=-1)
+    distances = np.linalg.norm(encodings[:, None] - encodings[None], axis=-1)
+    np.fill_diagonal(distances, np.inf)
+    sinusoids_do_better = same(lengths, np.full(1000, 2.0)) and distances.min() > 1e-3
+    return Outcome(
+        bool(differ and unbounded and sinusoids_do_better),
+        "the vectors differ but grow without bound, a thousandfold at position 1,000, where "
+        "sinusoidal encodings all differ and keep one length",
+    )
+
+
+@BOARD.tested(
+    "parity",
+    "positional encoding",
+    "Odd dimensions 1, 3, 5, 7 are cosines, even dimensions 2, 4, 6, 8 sines.",
+)
+def parity():
+    encodings, i = ref.sinusoidal_encoding(13, 10), np.arange(13)
+    holds = True
+    for dimension in range(1, 9):
+        wave = np.cos if dimension % 2 else np.sin
+        omega = 10000.0 ** (-(dimension - dimension % 2) / 10)
+        holds &= same(encodings[:, dimension], wave(i * omega))
+    return Outcome(holds, "agrees with eq. (2)-(3) of the notes when dimensions count from 0")
+
+
+# --- what attention does --------------------------------------------------------------------
+
+MONEY = ["I", "went", "to", "bank", "to", "withdraw", "money"]
+RIVER = ["I", "went", "to", "river", "bank", "to", "get", "fresh", "air"]
+BIKING = ["I", "have", "interest", "in", "biking"]
+LOAN = ["The", "interest", "in", "the", "loan", "is", "increasing"]
+
+
+def before_and_after(word, sentences, rng):
+    """The word's vector in each sentence: as embedded, and after attention over the sentence."""
+    vocabulary = sorted({w for words in sentences for w in words})
+    table = rng.normal(size=(len(vocabulary), 13))
+    before, after = [], []
+    for words in sentences:
+        x = ref.embed([vocabulary.index(w) for w in words], table)
+        at = words.index(word)
+        before.append(x[at])
+        after.append(ref.attention(x, x, x)[at])
+    return before, after
+
+
+@BOARD.tested(
+    "context",
+    "why transformers",
+    "“bank” and “interest” mean two things each: one embedding cannot serve both, attention "
+    "updates it.",
+)
+def context():
+    rng, holds = np.random.default_rng(71), True
+    for word, sentences in (("bank", (MONEY, RIVER)), ("interest", (BIKING, LOAN))):
+        before, after = before_and_after(word, sentences, rng)
+        holds &= same(*before) and moved(*after)
+    return Outcome(
+        holds,
+        "before attention a word has one vector in both of its sentences, after it two "
+        "(the mechanism, with random embeddings)",
+    )
+
+
+@BOARD.valid(
+    "ensemble",
+    "multi-head attention",
+    "Several heads are to one head what a random forest is to a tree.",
+)
+def ensemble():
+    rng, heads = np.random.default_rng(73), 3
+    x, params = rng.normal(size=(5, 6)), attention_params(rng, 6)
+    whole = ref.multi_head_attention(x, x, params, heads)
+    parts = []
+    for h in range(heads):
+        c = slice(2 * h, 2 * h + 2)
+        one = {name: params[name][:, c] for name in ("w_q", "w_k", "w_v")}
+        parts.append(ref.multi_head_attention(x, x, one | {"w_o": params["w_o"][c]}, 1))
+    adds_up = same(sum(parts), whole)
+    weights = [np.abs(part).mean() for part in parts]
+    return Outcome(
+        bool(adds_up and np.ptp(weights) > 1e-3),
+        "an analogy: heads are computed apart and added up like votes, but W^O weighs them and "
+        "they are trained together, not each on its own",
+    )
