@@ -108,7 +108,9 @@ def _statement_cell(chapter: Chapter, exercise: Exercise) -> nbformat.NotebookNo
     slug = exercise.id.replace(".", "-")
     body = _with_badges(chapter, exercise.statement, _body(exercise.statement))
     link = f"[Solution](../solutions/{chapter.name}.ipynb#cell-id=sol-{slug})"
-    source = f"````{{exercise}} {exercise.title}\n:label: ex-{slug}\n\n{body}\n\n{link}\n````"
+    # JupyterLab shows the enumerator; the book takes the number from the label.
+    options = f":label: ex-{slug}\n:enumerator: {exercise.id}"
+    source = f"````{{exercise}} {exercise.title}\n{options}\n\n{body}\n\n{link}\n````"
     return _markdown(source, cell_id=f"ex-{slug}")
 
 
@@ -253,22 +255,11 @@ def targets(chapter: Chapter) -> list[tuple[nbformat.NotebookNode, Path]]:
     return both
 
 
-def ledger_uses(chapters: list[Chapter]) -> dict[str, list[tuple[str, str]]]:
-    """Ledger id -> the chapters (file stem, title) that use it."""
-    uses: dict[str, list[tuple[str, str]]] = {}
-    for chapter in chapters:
-        for entry in dict.fromkeys(
-            m["id"] for m in LEDGER.finditer(chapter.path.read_text("utf-8"))
-        ):
-            uses.setdefault(entry, []).append((chapter.name, chapter.title))
-    return uses
-
-
 def write_pages() -> None:
-    """Write the book's pages that are made from the ledger and the docstrings."""
+    """Write the pages that are made from the ledger, the exercises and the docstrings."""
     from book import pages
 
-    pages.write(ledger_uses(read_all(CHAPTERS)))
+    pages.write()
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,0 +1,105 @@
+"""Shared by all tests: the book, built once into a temporary folder, and a browser to open it."""
+
+import functools
+import http.server
+import os
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from browser import FLAGS, HOW_TO_INSTALL, find_chromium
+
+ROOT = Path(__file__).resolve().parent.parent
+SECONDS_TO_BUILD = 600
+
+
+@dataclass(frozen=True)
+class Book:
+    """A build of the book: where its pages are, and what the build said."""
+
+    html: Path
+    exit_code: int
+    log: str
+
+    @property
+    def pages(self) -> list[Path]:
+        """Every page that a reader can open."""
+        pages = sorted(p for p in self.html.rglob("*.html") if "_static" not in p.parts)
+        assert pages, f"the book was not built:\n{self.log[-3000:]}"
+        return pages
+
+    @property
+    def chapters(self) -> list[Path]:
+        return [page for page in self.pages if page.parent.name == "notebooks"]
+
+
+def build_book(source: Path, output: Path) -> Book:
+    """Build the book of `source` as strictly as `make book` does, but into `output`."""
+    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build"]
+    command += [str(source), "-n", "-W", "--keep-going", "--path-output", str(output)]
+    environment = os.environ | {"NO_COLOR": "1", "PYTHONWARNINGS": "default"}
+    run = subprocess.run(
+        command, capture_output=True, text=True, encoding="utf-8", env=environment, check=False
+    )
+    return Book(output / "_build/html", run.returncode, run.stdout + run.stderr)
+
+
+def build_once(output: Path) -> Book:
+    """Build, or wait for the worker that does: several may ask at the same time."""
+    exit_code, log = output / "exit_code", output / "log"
+    try:
+        output.mkdir()
+    except FileExistsError:
+        patience = time.monotonic() + SECONDS_TO_BUILD
+        while not exit_code.exists() and time.monotonic() < patience:
+            time.sleep(0.2)
+        return Book(output / "_build/html", int(exit_code.read_text()), log.read_text("utf-8"))
+    book = build_book(ROOT, output)
+    log.write_text(book.log, "utf-8")
+    exit_code.with_suffix(".new").write_text(str(book.exit_code))
+    exit_code.with_suffix(".new").replace(exit_code)
+    return book
+
+
+@pytest.fixture(scope="session")
+def book(tmp_path_factory) -> Book:
+    """The book of this repository, built once for all workers."""
+    base = tmp_path_factory.getbasetemp()
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ
+    return build_once((base.parent if is_worker else base) / "book")
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture(scope="session")
+def address(book) -> str:
+    """The book served on this machine, as a reader's own server would."""
+    handler = functools.partial(QuietHandler, directory=str(book.html))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A headless Chromium; where there is none, CI fails and a person is told how to get one."""
+    path = find_chromium()
+    if path is None:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(HOW_TO_INSTALL)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield browser
+        browser.close()

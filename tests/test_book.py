@@ -1,0 +1,227 @@
+"""The built book, read as files: no warning, nothing from elsewhere, true links and numbers."""
+
+import functools
+import re
+import shutil
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from bs4 import BeautifulSoup
+from conftest import ROOT, build_book
+
+pytestmark = pytest.mark.book
+
+LOADED = {"script": "src", "img": "src", "source": "src", "iframe": "src", "embed": "src"}
+CSS_ADDRESS = re.compile(r"""url\(\s*["']?([^"')]+)|@import\s+["']([^"']+)""")
+
+
+@functools.cache
+def soup(page: Path) -> BeautifulSoup:
+    return BeautifulSoup(page.read_text("utf-8"), "html.parser")
+
+
+@functools.cache
+def anchors(page: Path) -> frozenset[str]:
+    return frozenset(tag["id"] for tag in soup(page).find_all(id=True))
+
+
+def is_external(address: str) -> bool:
+    return bool(urlsplit(address).netloc)
+
+
+def loaded_addresses(page: Path) -> list[str]:
+    """What a browser fetches by itself when it opens the page."""
+    found = [tag[name] for kind, name in LOADED.items() for tag in soup(page).find_all(kind)
+             if tag.get(name)]  # fmt: skip
+    found += [tag["href"] for tag in soup(page).find_all("link", href=True)]
+    styles = [tag.get_text() for tag in soup(page).find_all("style")]
+    styles += [tag["style"] for tag in soup(page).find_all(style=True)]
+    return found + css_addresses("\n".join(styles))
+
+
+def css_addresses(css: str) -> list[str]:
+    return [a or b for a, b in CSS_ADDRESS.findall(css)]
+
+
+def linked(page: Path, href: str) -> tuple[Path, str]:
+    """The file and the anchor that a relative link leads to."""
+    parts = urlsplit(href)
+    path = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+    return path, unquote(parts.fragment)
+
+
+def number_in(page: Path) -> int:
+    """Chapter 04 is number 4."""
+    return int(page.name[:2])
+
+
+def test_the_strict_build_has_no_warning(book):
+    complaints = [line for line in book.log.splitlines() if re.search("WARNING|ERROR", line)]
+    assert not complaints, "\n".join(complaints)
+    assert book.exit_code == 0, book.log[-3000:]
+
+
+def test_every_notebook_is_in_the_book(book):
+    # Only what _toc.yml names is built, so a forgotten line would drop a chapter in silence.
+    notebooks = [*ROOT.glob("notebooks/*.ipynb"), *ROOT.glob("solutions/*.ipynb")]
+    missing = [n.relative_to(ROOT).as_posix() for n in notebooks
+               if not (book.html / n.relative_to(ROOT)).with_suffix(".html").exists()]  # fmt: skip
+    assert notebooks
+    assert not missing, f"not in _toc.yml: {missing}"
+
+
+def test_no_page_or_style_loads_from_another_host(book):
+    loads = {p.name: [a for a in loaded_addresses(p) if is_external(a)] for p in book.pages}
+    for sheet in book.html.rglob("*.css"):
+        text = sheet.read_text("utf-8")
+        loads[sheet.name] = [a for a in css_addresses(text) if is_external(a)]
+    assert not {name: found for name, found in loads.items() if found}
+
+
+def test_mathematics_and_fonts_are_in_the_site(book):
+    for page in book.pages:
+        for address in loaded_addresses(page):
+            if not address.startswith("data:"):
+                path, _ = linked(page, address)
+                assert path.exists(), f"{page.name} loads {address}, which is not there"
+    assert (book.html / "_static/mathjax/startup.js").exists()
+    assert list(book.html.rglob("*.woff*"))
+
+
+def test_every_internal_link_and_anchor_resolves(book):
+    broken = []
+    for page in book.pages:
+        for tag in soup(page).find_all("a", href=True):
+            if urlsplit(tag["href"]).scheme:
+                continue
+            path, anchor = linked(page, tag["href"])
+            is_page = path.suffix == ".html"
+            if not path.is_file() or (is_page and anchor and anchor not in anchors(path)):
+                broken.append(f"{page.name}: {tag['href']} ({tag.get_text(strip=True)})")
+    assert not broken, "\n".join(broken)
+
+
+def test_chapters_are_numbered_by_their_file_names(book):
+    assert book.chapters
+    for page in book.chapters:
+        number = soup(page).select_one("article h1 .section-number").get_text(strip=True)
+        assert number == f"{number_in(page)}."
+        in_sidebar = soup(book.html / "book/preface.html").select_one(f'nav a[href$="{page.name}"]')
+        assert in_sidebar.get_text(strip=True).startswith(f"{number_in(page)}. ")
+
+
+def test_equations_are_numbered_within_their_chapter(book):
+    for page in book.chapters:
+        equations = [tag.get_text()[: -len("#")] for tag in soup(page).select(".eqno")]
+        expected = [f"({number_in(page)}.{i + 1})" for i in range(len(equations))]
+        assert equations == expected
+
+
+def test_exercises_are_numbered_by_their_labels(book):
+    exercises = [box for page in book.chapters for box in soup(page).select("div.exercise")]
+    assert exercises
+    for page in book.chapters:
+        for box in soup(page).select("div.exercise"):
+            _, chapter, number = box["id"].split("-")
+            title = box.select_one(".admonition-title").get_text()
+            assert int(chapter) == number_in(page)
+            assert title.startswith(f"Exercise {chapter}.{number} ")
+
+
+def test_exercise_and_solution_lead_to_each_other(book):
+    for page in book.chapters:
+        solutions = book.html / "solutions" / page.name
+        for box in soup(page).select("div.exercise"):
+            label = box["id"].removeprefix("ex-")
+            there = [linked(page, a["href"]) for a in box.find_all("a", string="Solution")]
+            assert len(there) == 1, f"Exercise {label} has {len(there)} links to a solution"
+            path, anchor = there[0]
+            section = soup(path).find(id=anchor)
+            solution = section.find(id=f"sol-{label}")
+            assert path == solutions
+            assert solution, f"the link of {box['id']} does not lead to its solution"
+            title = solution.select_one(".admonition-title")
+            number = label.replace("-", ".")
+            assert title.get_text().startswith(f"Solution to Exercise {number} ")
+            assert linked(path, title.a["href"]) == (page, box["id"])
+            back = section.find("a", string="Back to the exercise")
+            assert linked(path, back["href"]) == (page, box["id"])
+
+
+def test_every_solution_has_an_exercise_and_none_is_in_a_chapter(book):
+    for page in book.chapters:
+        exercises = {box["id"].removeprefix("ex-") for box in soup(page).select("div.exercise")}
+        solutions = soup(book.html / "solutions" / page.name).select("div.solution")
+        assert {box["id"].removeprefix("sol-") for box in solutions} == exercises
+        assert not soup(page).select("div.solution")
+
+
+def test_a_chapter_offers_its_blank_notebook(book):
+    for page in book.chapters:
+        path, _ = linked(page, soup(page).select_one(".tfm-work a[download]")["href"])
+        committed = ROOT / "notebooks" / page.with_suffix(".ipynb").name
+        assert path.read_bytes() == committed.read_bytes()
+
+
+def test_a_verdict_says_its_sentence_and_leads_to_the_ledger(book):
+    badges = [(page, a) for page in book.chapters
+              for a in soup(page).select('article a[href*="ledger.html#"]')]  # fmt: skip
+    assert badges
+    for page, badge in badges:
+        assert badge.get("title"), f"{page.name}: {badge} has no sentence"
+        path, anchor = linked(page, badge["href"])
+        assert anchor in anchors(path)
+
+
+def test_every_image_says_its_message(book):
+    for page in book.pages:
+        for image in soup(page).select("article img"):
+            alt = image.get("alt", "")
+            assert len(alt.split()) > 3, f"{page.name}: alt text {alt!r} says no message"
+
+
+@pytest.fixture(scope="module")
+def small_book(tmp_path_factory):
+    """Chapters 0 and 7 with nothing between them, and exercises that are not in order."""
+    folder = tmp_path_factory.mktemp("small")
+    for name in ("_config.yml", "book/_ext", "book/_static", "book/references.bib"):
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        (folder / name).parent.mkdir(exist_ok=True)
+        copy(ROOT / name, folder / name)
+    (folder / "notebooks").mkdir()
+    (folder / "book/preface.md").write_text("# Preface\n\nText, after {cite}`ba2016layer`.\n")
+    (folder / "book/sources.md").write_text("# Sources\n\n```{bibliography}\n```\n")
+    for number in ("00", "07"):
+        short = int(number)
+        (folder / f"notebooks/{number}-topic.md").write_text(
+            f"# Chapter\n\n## Section\n\n$$a = b$$ (eq-{short})\n\n{{eq}}`eq-{short}` and "
+            f"{{ref}}`ex-{short}-3` and [a cell]({number}-topic.md#cell-id=ex-{short}-2).\n\n"
+            + "".join(
+                f"```{{exercise}} Title\n:label: ex-{short}-{i}\n:enumerator: {short}.{i}\n\nDo.\n"
+                "```\n\n"
+                for i in (3, 2)
+            )
+        )
+    (folder / "_toc.yml").write_text(
+        "format: jb-book\nroot: book/preface\nparts:\n  - caption: Chapters\n    numbered: 2\n"
+        "    chapters:\n      - file: notebooks/00-topic\n      - file: notebooks/07-topic\n"
+        "  - caption: Reference\n    chapters:\n      - file: book/sources\n"
+    )
+    return build_book(folder, folder / "out")
+
+
+@pytest.mark.parametrize("number", [0, 7])
+def test_numbers_hold_when_chapters_are_missing(small_book, number):
+    assert small_book.exit_code == 0, small_book.log[-3000:]
+    page = soup(small_book.html / f"notebooks/0{number}-topic.html")
+    assert page.select_one("article h1").get_text().startswith(f"{number}. ")
+    assert page.select_one("article h2").get_text().startswith(f"{number}.1. ")
+    assert page.select_one(".eqno").get_text().startswith(f"({number}.1)")
+    titles = [
+        " ".join(tag.get_text().split()) for tag in page.select(".exercise .admonition-title")
+    ]
+    assert titles == [f"Exercise {number}.3 (Title)", f"Exercise {number}.2 (Title)"]
+    text = page.select_one("article").get_text()
+    assert f"({number}.1) and Exercise {number}.3" in text
+    assert page.find("a", string="a cell")["href"] == f"#ex-{number}-2"
