@@ -16,7 +16,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from book import pages
+from book.pages import chapters as chapter_facts
+from book.pages import equations, made
+from book.pages import ledger as ledger_pages
 from tfmlib import ledger, ref
 from tfmlib.ledger import entry as entry_module
 from tfmlib.ledger import masked_softmax, notes, paper, probes, whiteboard
@@ -705,7 +707,7 @@ def test_a_verdict_is_computed_once():
 PE0 = np.array([0.0, 1.0, 0.0, 1.0])
 
 
-@pytest.mark.parametrize("module", [ledger, entry_module, masked_softmax, paper, probes, pages])
+@pytest.mark.parametrize("module", [ledger, entry_module, masked_softmax, paper, probes, equations])
 def test_the_worked_lines_are_true(module):
     result = doctest.testmod(module)
     assert result.attempted
@@ -722,7 +724,7 @@ USES = {
 
 @pytest.fixture(scope="module")
 def page():
-    return pages.ledger_page(USES)
+    return ledger_pages.ledger_page(USES)
 
 
 def cards(page):
@@ -783,13 +785,13 @@ def test_the_page_names_the_counts(page):
 
 
 def test_ids_used_in_chapters_exist():
-    unknown = set(pages.ledger_uses(pages.CHAPTERS)) - IDS
+    unknown = set(chapter_facts.ledger_uses(chapter_facts.CHAPTERS)) - IDS
     assert not unknown
 
 
 def unused_ids():
     """Entries that no chapter uses; to be empty when all chapters are written."""
-    return sorted(IDS - set(pages.ledger_uses(pages.CHAPTERS)))
+    return sorted(IDS - set(chapter_facts.ledger_uses(chapter_facts.CHAPTERS)))
 
 
 # --- the equations' page ------------------------------------------------------------------------
@@ -799,9 +801,9 @@ def unused_ids():
 def parity(tmp_path_factory):
     """A file with a test for each function of ref."""
     path = tmp_path_factory.mktemp("parity") / "test_ref_parity.py"
-    names = pages.reference_functions()
+    names = equations.reference_functions()
     checks = [f'@parity("{name}")\ndef check_{name}(source): ...\n' for name in names]
-    path.write_text("".join(checks) + f"def {pages.PARITY_TEST}(name, dtype): ...\n")
+    path.write_text("".join(checks) + f"def {equations.PARITY_TEST}(name, dtype): ...\n")
     return path
 
 
@@ -811,16 +813,16 @@ def section(page, number, document="The notes"):
 
 
 def test_the_equations_page_has_every_numbered_equation_once(parity):
-    page = pages.equations_page(parity=parity)
+    page = equations.equations_page(parity=parity)
     numbers = [int(n) for n in re.findall(r"^### \((\d+)\) ", page, re.MULTILINE)]
     assert numbers == [*range(1, 19), 1, 2, 3]
     assert re.findall(r"^## (.+)$", page, re.MULTILINE) == ["The notes", "The 2017 paper"]
 
 
 def test_an_equation_names_the_functions_that_cite_it_and_their_tests(parity):
-    page = pages.equations_page(parity=parity)
+    page = equations.equations_page(parity=parity)
     assert "`tfmlib.ref.shift_matrix`" in section(page, 4)
-    assert f"`{pages.PARITY_TEST}[shift_matrix-float64]`" in section(page, 4)
+    assert f"`{equations.PARITY_TEST}[shift_matrix-float64]`" in section(page, 4)
     assert "`tfmlib.ref.feed_forward`" in section(page, 2, "The 2017 paper")
     assert "`tfmlib.ref.learning_rate`" in section(page, 3, "The 2017 paper")
     assert "shift_matrix" not in section(page, 3)
@@ -828,24 +830,24 @@ def test_an_equation_names_the_functions_that_cite_it_and_their_tests(parity):
 
 def test_an_equation_that_no_function_cites_is_an_error_that_names_it(parity, monkeypatch):
     monkeypatch.setattr(ref.shift_matrix, "__doc__", "Rotate.\n\nEq. (5), notes §3.2.")
-    with pytest.raises(pages.GapError, match=r"Eq\. \(4\) of the notes has no function"):
-        pages.equations_page(parity=parity)
+    with pytest.raises(equations.GapError, match=r"Eq\. \(4\) of the notes has no function"):
+        equations.equations_page(parity=parity)
 
 
 def test_an_equation_without_a_test_is_an_error_that_names_it(parity, tmp_path):
     path = tmp_path / "test_ref_parity.py"
     path.write_text(parity.read_text().replace("learning_rate", "nothing"))
-    with pytest.raises(pages.GapError, match=r"Eq\. \(3\) of the 2017 paper has no test"):
-        pages.equations_page(parity=path)
-    path.write_text(parity.read_text().replace(pages.PARITY_TEST, "something_else"))
-    with pytest.raises(pages.GapError, match=pages.PARITY_TEST):
-        pages.equations_page(parity=path)
+    with pytest.raises(equations.GapError, match=r"Eq\. \(3\) of the 2017 paper has no test"):
+        equations.equations_page(parity=path)
+    path.write_text(parity.read_text().replace(equations.PARITY_TEST, "something_else"))
+    with pytest.raises(equations.GapError, match=equations.PARITY_TEST):
+        equations.equations_page(parity=path)
 
 
 def test_a_citation_that_cannot_be_read_is_an_error():
-    with pytest.raises(pages.GapError, match=r"Eq\. 10"):
-        pages.cited("Mix.\n\nEq. 10, notes §3.3.")
-    assert pages.cited("Mix.\n\nEq. (7)-(9), (12), notes §3.3; whiteboard.") == [
+    with pytest.raises(equations.GapError, match=r"Eq\. 10"):
+        equations.cited("Mix.\n\nEq. 10, notes §3.3.")
+    assert equations.cited("Mix.\n\nEq. (7)-(9), (12), notes §3.3; whiteboard.") == [
         ("notes", range(7, 10)),
         ("notes", range(12, 13)),
     ]
@@ -854,7 +856,7 @@ def test_a_citation_that_cannot_be_read_is_an_error():
 def test_the_chapter_of_an_equation_fills_in_as_chapters_come(parity, tmp_path):
     chapter = tmp_path / "04-attention.md"
     chapter.write_text("# Attention\n\n```{math}\n:label: eq-notes-7\n\nQ = XW^q\n```\n")
-    page = pages.equations_page(chapters=tmp_path, parity=parity)
+    page = equations.equations_page(chapters=tmp_path, parity=parity)
     link = "[4. Attention](../notebooks/04-attention.ipynb), there {eq}`eq-notes-7`"
     linked = [n for n in range(1, 19) if link in section(page, n)]
     assert linked == [7, 8, 9]  # the three stand together in one display
@@ -862,7 +864,5 @@ def test_the_chapter_of_an_equation_fills_in_as_chapters_come(parity, tmp_path):
 
 
 def test_the_committed_pages_are_what_the_code_makes_of_the_chapters():
-    uses = pages.ledger_uses(pages.CHAPTERS)
-    hint = "run `python -m book.pages`"
-    assert pages.LEDGER_PAGE.read_text("utf-8") == pages.ledger_page(uses), hint
-    assert pages.EQUATIONS_PAGE.read_text("utf-8") == pages.equations_page(), hint
+    for path, text in made().items():
+        assert path.read_text("utf-8") == text, f"{path.name} is stale: run make notebooks"

@@ -1,0 +1,5 @@
+"""python -m book.pages: write the made pages."""
+
+from book.pages import write
+
+write()

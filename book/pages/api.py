@@ -1,0 +1,71 @@
+"""The page "The library", made from the docstrings of tfmlib."""
+
+import ast
+import doctest
+
+from book.pages.chapters import ROOT
+
+MODULES = ("ref", "model", "generate", "tokenizer", "data", "train", "plots", "check", "ledger")
+INTRODUCTION = """\
+# The library
+
+`tfmlib` in the order in which the book uses it. Each entry is a function's or a class's own
+docstring; its example is run by the tests. Read the source, too: it is short.
+"""
+
+
+def api_page() -> str:
+    """One section a module, one entry a public function or class."""
+    return "\n".join([INTRODUCTION, *(_module(name) for name in MODULES if _source(name))])
+
+
+def _source(name: str) -> str:
+    """A module's text: read, not imported, so that the page needs no torch."""
+    for path in (ROOT / f"tfmlib/{name}.py", ROOT / f"tfmlib/{name}/__init__.py"):
+        if path.is_file():
+            return path.read_text(encoding="utf-8")
+    return ""
+
+
+def _module(name: str) -> str:
+    tree = ast.parse(_source(name))
+    entries = [
+        _entry(node)
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
+    ]
+    return "\n".join([f"## tfmlib.{name}\n", _prose(ast.get_docstring(tree)), *entries])
+
+
+def _entry(node: ast.FunctionDef | ast.ClassDef) -> str:
+    return "\n".join([f"### {node.name}\n", _signature(node), _prose(ast.get_docstring(node))])
+
+
+def _signature(node: ast.FunctionDef | ast.ClassDef) -> str:
+    """How it is called, without the types."""
+    function = node
+    if isinstance(node, ast.ClassDef):
+        inits = [n for n in node.body if getattr(n, "name", "") == "__init__"]
+        if not inits:
+            return ""
+        function = inits[0]
+    arguments = function.args
+    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        argument.annotation = None
+    arguments.args = [a for a in arguments.args if a.arg not in ("self", "cls")]
+    return f"```python\n{node.name}({ast.unparse(arguments)})\n```\n"
+
+
+def _prose(docstring: str | None) -> str:
+    """A docstring as Markdown: its text, and its example as code."""
+    parts = []
+    for piece in doctest.DocTestParser().parse(docstring or ""):
+        if isinstance(piece, str):
+            parts.append(piece.strip())
+        else:
+            example = "".join(
+                f"{'>>>' if n == 0 else '...'} {line}\n"
+                for n, line in enumerate(piece.source.splitlines())
+            )
+            parts.append(f"```pycon\n{example}{piece.want}```")
+    return "\n\n".join(part for part in parts if part).replace("```\n\n```pycon\n", "") + "\n"

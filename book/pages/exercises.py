@@ -1,0 +1,33 @@
+"""The page "All exercises", made from what the library knows of them."""
+
+from book.pages.chapters import CHAPTERS, chapter_link, chapter_title
+from tfmlib.exercises import Exercise, all_exercises
+
+INTRODUCTION = """\
+# All exercises
+
+{count} exercises in {chapters} chapters. Each has a check that accepts the solution and refuses its
+known mistakes and automatic mutants; `make verify` proves it.
+"""
+
+
+def exercises_page() -> str:
+    """One list a chapter, each exercise a link."""
+    exercises = all_exercises()
+    chapters = {path: _of(path.stem, exercises) for path in sorted(CHAPTERS.glob("*.md"))}
+    parts = [INTRODUCTION.format(count=len(exercises), chapters=len(chapters))]
+    for path, own in chapters.items():
+        parts.append(f"## {chapter_link(path.stem, chapter_title(path))}\n")
+        parts += [_row(exercise, path.stem) for exercise in own]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _of(stem: str, exercises: list[Exercise]) -> list[Exercise]:
+    return [exercise for exercise in exercises if exercise.chapter == int(stem[:2])]
+
+
+def _row(exercise: Exercise, stem: str) -> str:
+    place = f"../notebooks/{stem}.ipynb#cell-id=ex-{exercise.id.replace('.', '-')}"
+    known = f"{len(exercise.mistakes)} known mistakes"
+    return f"- [{exercise.id} {exercise.title}]({place}): `{exercise.signature}`, {known}"

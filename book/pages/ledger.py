@@ -1,0 +1,172 @@
+"""The page "Every number, checked", made from tfmlib.ledger."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+
+from book.pages.chapters import chapter_link
+from tfmlib import ledger
+from tfmlib.ledger import Entry
+
+Uses = Mapping[str, Sequence[tuple[str, str]]]  # ledger id -> chapters as (file stem, title)
+
+LEDGER_INTRODUCTION = """\
+# Every number, checked
+
+Four lecture documents stand behind this book: printed notes, handwritten notes, slides and a
+whiteboard. Every number and every claim in them that a computer can try has been tried. This page
+lists them all, with what was printed and what came out.
+
+{counts}
+
+A printed figure counts as *reproduced* when it is the computed one to half a unit of its last
+printed digit. No verdict was written by hand: each follows from a computation in `tfmlib.ledger`,
+and `python -m tfmlib ledger` shows them again.
+"""
+
+MEANINGS = {
+    "reproduced": "the printed figure is the computed one",
+    "erratum": "the document's own equation gives something else",
+    "illustrative": "a valid example that no printed input determines",
+    "quoted": "a result from the literature, which cannot be computed again here",
+    "property": "a claim that was tested and holds",
+    "data": "an input that others start from",
+}
+
+# Works without a script: a checked radio button decides which entries are displayed.
+STYLE = """\
+<style>
+.ledger-filter { border: 1px solid var(--tfm-line, #ccc); border-radius: .35rem; margin: 1rem 0;
+  padding: .4rem .9rem .6rem; display: flex; flex-wrap: wrap; gap: .15rem 1.1rem; }
+.ledger-filter legend { float: none; width: auto; font-size: 1rem; font-weight: 650;
+  margin: 0 -.3rem; padding: 0 .3rem; }
+.ledger-filter label { display: inline-flex; align-items: center; gap: .4rem; min-height: 2rem;
+  margin: 0; cursor: pointer; }
+.ledger-entry { border: 1px solid var(--tfm-line, #ccc); border-left-width: .25rem;
+  border-radius: .35rem; margin: 1rem 0; padding: .7rem 1rem .2rem; scroll-margin-top: 5rem; }
+.ledger-entry > :is(h3, p, dl) { margin: 0 0 .5rem; }
+.ledger-entry > h3 { font-size: 1.05rem; display: flex; flex-wrap: wrap; gap: .3rem .7rem;
+  align-items: baseline; }
+.ledger-verdict { font-size: .85rem; font-weight: 600; border: 1px solid currentColor;
+  border-radius: 1em; padding: 0 .6em; }
+.ledger-where { color: var(--tfm-quiet, #555); font-size: .92em; }
+.ledger-entry dl { display: grid; grid-template-columns: minmax(6rem, max-content) 1fr;
+  gap: .15rem 1rem; font-size: .95em; }
+.ledger-entry dt { font-weight: 600; }
+.ledger-entry dd { margin: 0; min-width: 0; overflow-x: auto; font-variant-numeric: tabular-nums; }
+.ledger-reproduced, .ledger-property { border-left-color: var(--tfm-pass, #1b6b3a); }
+.ledger-erratum { border-left-color: var(--tfm-fail, #a13612); }
+.ledger-reproduced .ledger-verdict, .ledger-property .ledger-verdict
+  { color: var(--tfm-pass, #1b6b3a); }
+.ledger-erratum .ledger-verdict { color: var(--tfm-fail, #a13612); }
+.ledger-entry:target { outline: .16rem solid var(--tfm-accent, #0b5f73); }
+.ledger-none { display: none; }
+@media (max-width: 575px) {
+  .ledger-entry dl { grid-template-columns: 1fr; gap: 0; }
+  .ledger-entry dd { margin-bottom: .35rem; } }
+@media print { .ledger-filter { display: none; } .ledger-entry { break-inside: avoid; } }
+{rules}
+</style>
+"""
+
+
+def ledger_page(uses: Uses) -> str:
+    """The page "Every number, checked"."""
+    entries = ledger.entries().values()
+    documents = {entry.id.partition(".")[0]: entry.document for entry in entries}
+    parts = [
+        LEDGER_INTRODUCTION.format(counts=_counts()),
+        STYLE.replace("{rules}", "\n".join(_filter_rules(documents))),
+        _filter("document", documents, "All documents"),
+        _filter("verdict", {verdict: verdict for verdict in ledger.VERDICTS}, "All verdicts"),
+        '<p class="ledger-none">No entry of this document has this verdict.</p>\n',
+    ]
+    for prefix, document in documents.items():
+        parts.append(f"## {document.capitalize()}\n")
+        parts += [_card(e, uses.get(e.id, ())) for e in entries if e.id.startswith(f"{prefix}.")]
+    return "\n".join(parts)
+
+
+def _counts() -> str:
+    counts = ledger.counts()
+    lines = [f"- **{counts[verdict]} {verdict}**: {MEANINGS[verdict]}" for verdict in counts]
+    return f"{sum(counts.values())} entries:\n\n" + "\n".join(lines)
+
+
+def _filter(name: str, choices: Mapping[str, str], everything: str) -> str:
+    """A group of radio buttons, the first of which shows all."""
+    buttons = [f'<label><input type="radio" name="{name}" checked> {everything}</label>']
+    for value, text in choices.items():
+        count = sum(value in _classes(entry) for entry in ledger.entries().values())
+        label = f"{escape(text.capitalize())} ({count})"
+        buttons.append(
+            f'<label><input type="radio" name="{name}" id="only-{value}"> {label}</label>'
+        )
+    inner = "\n".join(buttons)
+    return (
+        f'<fieldset class="ledger-filter">\n<legend>Show by {name}</legend>\n{inner}\n</fieldset>\n'
+    )
+
+
+def _classes(entry: Entry) -> tuple[str, str]:
+    return entry.id.partition(".")[0], entry.verdict
+
+
+def _filter_rules(documents: Mapping[str, str]) -> Iterator[str]:
+    """For each button, hide what it leaves out: entries, and documents without any entry left.
+
+    An entry that a link leads to stays visible whatever is chosen.
+    """
+    for value in (*documents, *ledger.VERDICTS):
+        chosen, wanted = f":root:has(#only-{value}:checked)", f".ledger-{value}"
+        yield f"{chosen} .ledger-entry:not({wanted}, :target) {{ display: none; }}"
+        section = f"section section:has(.ledger-entry):not(:has({wanted}), :has(:target))"
+        yield f"{chosen} {section} {{ display: none; }}"
+    present = {_classes(entry) for entry in ledger.entries().values()}
+    for document in documents:
+        for verdict in ledger.VERDICTS:
+            if (document, verdict) not in present:
+                both = f":root:has(#only-{document}:checked):has(#only-{verdict}:checked)"
+                yield f"{both} .ledger-none {{ display: block; }}"
+
+
+def _card(entry: Entry, chapters: Sequence[tuple[str, str]]) -> str:
+    classes = " ".join(f"ledger-{name}" for name in ("entry", *_classes(entry)))
+    where = f"{entry.document.capitalize()}, {entry.section}"
+    lines = [
+        f'<article class="{classes}" id="{entry.id}">',
+        f'<h3><code>{entry.id}</code> <span class="ledger-verdict">{entry.verdict}</span></h3>',
+        f'<p class="ledger-where">{escape(where)}</p>',
+        f"<p>{escape(entry.claim)}</p>",
+        *_facts(entry),
+    ]
+    if found := _prose(entry):
+        lines.append(f"<p>{escape(found)}</p>")
+    links = ", ".join(chapter_link(stem, title) for stem, title in chapters)
+    return "\n".join(lines) + f"\n\nUsed in: {links or '—'}\n\n</article>\n"
+
+
+def _prose(entry: Entry) -> str:
+    """What was found, unless the figures above it say it already."""
+    if entry.explanation:
+        return entry.explanation
+    if entry.computed and not entry.outcome:
+        return ""
+    return f"{entry.finding[0].upper()}{entry.finding[1:]}."
+
+
+def _facts(entry: Entry) -> list[str]:
+    rows = [(f"given: {label}", _figures(text)) for label, text in entry.given.items()]
+    rows += [(f"printed: {label}", _figures(text)) for label, text in entry.printed.items()]
+    rows += [(f"computed: {label}", _figures(text)) for label, text in entry.computed_text.items()]
+    rows += [(label, escape(text)) for label, text in entry.findings.items()]
+    if entry.source:
+        rows.append(("source", escape(entry.source)))
+    if not rows:
+        return []
+    return ["<dl>", *(f"<dt>{escape(label)}</dt><dd>{text}</dd>" for label, text in rows), "</dl>"]
+
+
+def _figures(text: str) -> str:
+    """Numbers with commas between them, the rows of a matrix under each other."""
+    rows = [", ".join(row.split()) for row in text.replace("-inf", "-∞").split("/")]
+    return "<br>".join(escape(row) for row in rows)
