@@ -1,0 +1,847 @@
+"""Chapter 1: vocabularies, padding, one-hot rows, and byte-pair encoding from scratch."""
+
+from collections import Counter
+from itertools import chain, pairwise
+
+import numpy as np
+
+from tfmlib import ref
+from tfmlib.exercises import Example, Exercise
+
+SPECIAL = ["<pad>", "<start>", "<end>", "<unk>"]
+
+# --- 1.1 ----------------------------------------------------------------------------------------
+
+
+def _vocabulary(sentences):
+    words = chain.from_iterable(sentence.lower().split() for sentence in sentences)
+    return SPECIAL + list(dict.fromkeys(words))
+
+
+VOCABULARY = Exercise(
+    id="1.1",
+    title="A vocabulary",
+    answer="build_vocabulary",
+    signature="build_vocabulary(sentences)",
+    oracle=_vocabulary,
+    hints=(
+        "When you meet a word, how do you know whether it is new?",
+        "Start with a copy of SPECIAL; for each word of each sentence.lower().split(), append it "
+        "unless it is there already.",
+        "A list of strings in, one flat list of strings out: 4 special tokens and each word once.",
+    ),
+    example=Example(
+        (["Help me", "help us"],),
+        '["Help me", "help us"] should give '
+        "['<pad>', '<start>', '<end>', '<unk>', 'help', 'me', 'us'].",
+    ),
+)
+_WAY = ["Show me the money", "show me the way", "the money the way"]
+_LIFE = ["Not on your life", "your life on the line", "not the Line"]
+VOCABULARY.case("three sentences", "special tokens, then each word once", _WAY)
+VOCABULARY.case(
+    "words in no alphabetical order", "words keep the order in which they first appear", _LIFE
+)
+
+
+@VOCABULARY.invariant("no token stands twice", "each token has one place in the list")
+def _(answer):
+    tokens = answer([*_WAY, *_LIFE, "Show your LINE"])
+    return len(set(tokens)) == len(tokens) == 4 + 5 + 5
+
+
+@VOCABULARY.invariant(
+    "more text keeps the old ids", "sentences that come later only add to the end of the list"
+)
+def _(answer):
+    before, after = answer(_WAY), answer(_WAY + _LIFE)
+    return after[: len(before)] == before and len(after) > len(before)
+
+
+@VOCABULARY.mistake(
+    "You sorted the words: they keep the order in which they first appear, or every new text "
+    "would change the ids of the old words."
+)
+def sorts_the_words(sentences):
+    return SPECIAL + sorted(set(_vocabulary(sentences)) - set(SPECIAL))
+
+
+@VOCABULARY.mistake("You added a word each time it occurs: add it only if it is not there yet.")
+def keeps_repetitions(sentences):
+    return SPECIAL + [word for sentence in sentences for word in sentence.lower().split()]
+
+
+@VOCABULARY.mistake("The special tokens are missing: they come first.")
+def forgets_the_special_tokens(sentences):
+    return _vocabulary(sentences)[4:]
+
+
+@VOCABULARY.mistake("The special tokens stand at the end: they come first, so that <pad> is 0.")
+def puts_the_special_tokens_last(sentences):
+    return _vocabulary(sentences)[4:] + SPECIAL
+
+
+@VOCABULARY.mistake("You collected letters: split each sentence into words first.")
+def collects_letters(sentences):
+    return SPECIAL + list(dict.fromkeys("".join(sentences).lower()))
+
+
+@VOCABULARY.mistake("Show and show are two words in yours: make the letters small first.")
+def tells_capitals_apart(sentences):
+    return SPECIAL + list(dict.fromkeys(" ".join(sentences).split()))
+
+
+# --- 1.2 ----------------------------------------------------------------------------------------
+
+
+def _encode(sentence, vocabulary):
+    def find(token):
+        return vocabulary.index(token if token in vocabulary else "<unk>")
+
+    return [find(token) for token in ("<start>", *sentence.lower().split(), "<end>")]
+
+
+ENCODE = Exercise(
+    id="1.2",
+    title="From words to ids",
+    answer="encode",
+    signature="encode(sentence, vocabulary)",
+    oracle=_encode,
+    hints=(
+        "What should happen to a word that the vocabulary does not contain?",
+        "A dictionary {token: id}; then [id of <start>] + the words' ids + [id of <end>], where "
+        "a missing word gets the id of <unk>: ids.get(word, ids['<unk>']).",
+        "A string and a list of strings in, a list of whole numbers out, two more than words.",
+    ),
+    example=Example(
+        ("Help us", [*SPECIAL, "help", "me"]),
+        '"Help us" with the words help (4) and me (5) should give [1, 4, 3, 2].',
+    ),
+)
+_WORDS = _vocabulary(_WAY)
+_FOREIGN = ["line", "<unk>", "your", "<end>", "life", "on", "<start>", "not", "<pad>"]
+ENCODE.case("known words only", "the place of each word in the list", "show the way", _WORDS)
+ENCODE.case("an unknown word", "honey becomes <unk>", "Show me the honey or money", _WORDS)
+ENCODE.case(
+    "a vocabulary in another order",
+    "special tokens are where this list has them, not at 1, 2 and 3",
+    "Not on your boat",
+    _FOREIGN,
+)
+
+
+@ENCODE.invariant("an empty sentence has two ends", "no words give <start> and <end>")
+def _(answer):
+    return list(answer("", _WORDS)) == [1, 2] and list(answer("", _FOREIGN)) == [6, 3]
+
+
+@ENCODE.invariant("known words come back", "vocabulary[id] is the word again")
+def _(answer):
+    ids = answer("THE way the money", _WORDS)
+    return [_WORDS[i] for i in ids] == ["<start>", "the", "way", "the", "money", "<end>"]
+
+
+def _with_ends(ids, vocabulary):
+    return [vocabulary.index("<start>"), *ids, vocabulary.index("<end>")]
+
+
+@ENCODE.mistake("You left unknown words out: each of them becomes <unk>.")
+def leaves_out_unknown_words(sentence, vocabulary):
+    words = [word for word in sentence.lower().split() if word in vocabulary]
+    return _with_ends(map(vocabulary.index, words), vocabulary)
+
+
+@ENCODE.mistake("You gave unknown words the id of <pad>, which means nothing is there: use <unk>.")
+def takes_pad_for_unknown(sentence, vocabulary):
+    pad, unk = vocabulary.index("<pad>"), vocabulary.index("<unk>")
+    return [pad if i == unk else i for i in _encode(sentence, vocabulary)]
+
+
+@ENCODE.mistake(
+    "You took 1, 2 and 3 for the ids of the special tokens: look them up in this vocabulary."
+)
+def assumes_the_special_ids(sentence, vocabulary):
+    ids = {token: number for number, token in enumerate(vocabulary)}
+    return [1, *(ids.get(word, 3) for word in sentence.lower().split()), 2]
+
+
+@ENCODE.mistake("<start> and <end> are missing around the words.")
+def forgets_the_ends(sentence, vocabulary):
+    return _encode(sentence, vocabulary)[1:-1]
+
+
+@ENCODE.mistake("<end> is missing: without it a model never learns where to stop.")
+def forgets_the_end(sentence, vocabulary):
+    return _encode(sentence, vocabulary)[:-1]
+
+
+@ENCODE.mistake("Words with a capital became unknown: make the letters small first.")
+def does_not_lower(sentence, vocabulary):
+    ids = {token: number for number, token in enumerate(vocabulary)}
+    words = [ids.get(word, ids["<unk>"]) for word in sentence.split()]
+    return _with_ends(words, vocabulary)
+
+
+# --- 1.3 ----------------------------------------------------------------------------------------
+
+
+def _pad(sequences, pad_id):
+    longest = max(len(ids) for ids in sequences)
+    return np.array([list(ids) + [pad_id] * (longest - len(ids)) for ids in sequences])
+
+
+PAD = Exercise(
+    id="1.3",
+    title="A batch with padding",
+    answer="pad_batch",
+    signature="pad_batch(sequences, pad_id)",
+    oracle=_pad,
+    hints=(
+        "How long must each row be, and what stands in the places that a short list leaves free?",
+        "np.full((rows, columns), pad_id), then write each list into the beginning of its row.",
+        "B lists in; (B, T) out, where T is the length of the longest list.",
+    ),
+    example=Example(([[7, 5], [4]], 0), "[[7, 5], [4]] and pad_id 0 should give [[7, 5], [4, 0]]."),
+)
+_RAGGED = [[4, 7, 9], [5], [8, 6, 4, 11, 2]]
+PAD.case("three lists", "each row filled up to five places", _RAGGED, 0)
+PAD.case("another pad_id", "the padding is pad_id, whatever it is", [[3, 1], [2] * 7], 13)
+
+
+@PAD.invariant("nothing but padding is added", "without the padding, the lists come back")
+def _(answer):
+    rows = np.asarray(answer(_RAGGED, -1))
+    return [[int(i) for i in row if i != -1] for row in rows] == _RAGGED
+
+
+@PAD.invariant("equal lengths need no padding", "a batch of equal lengths stays as it is")
+def _(answer):
+    return np.array_equal(answer([[2, 3, 5], [7, 11, 13]], 0), [[2, 3, 5], [7, 11, 13]])
+
+
+@PAD.mistake("You padded on the left: the tokens come first, the padding follows.")
+def pads_on_the_left(sequences, pad_id):
+    longest = max(map(len, sequences))
+    return np.array([[pad_id] * (longest - len(ids)) + list(ids) for ids in sequences])
+
+
+@PAD.mistake("You cut all lists to the shortest: padding must not lose tokens.")
+def cuts_to_the_shortest(sequences, pad_id):
+    return np.array([ids[: min(map(len, sequences))] for ids in sequences])
+
+
+@PAD.mistake("You padded with 0: pad_id says which id to use, and it need not be 0.")
+def pads_with_zero(sequences, pad_id):
+    return _pad(sequences, 0)
+
+
+@PAD.mistake("You repeated the last token: the free places get pad_id.")
+def repeats_the_last_token(sequences, pad_id):
+    longest = max(map(len, sequences))
+    return np.array([ids + [ids[-1]] * (longest - len(ids)) for ids in sequences])
+
+
+@PAD.mistake("There is a column too many: the longest list needs no padding.")
+def adds_a_column(sequences, pad_id):
+    return np.pad(_pad(sequences, pad_id), ((0, 0), (0, 1)), constant_values=pad_id)
+
+
+@PAD.mistake("These are floats: ids must be whole numbers; np.full takes its type from pad_id.")
+def makes_floats(sequences, pad_id):
+    return _pad(sequences, pad_id).astype(float)
+
+
+# --- 1.4 ----------------------------------------------------------------------------------------
+
+ONE_HOT = Exercise(
+    id="1.4",
+    title="Find the bug: one-hot rows",
+    answer="one_hot",
+    signature="one_hot(ids, vocab_size)",
+    oracle=lambda ids, vocab_size: ref.one_hot(ids, vocab_size),
+    hints=(
+        "Run a = [[0]] * 2, then a[0][0] = 1, and look at a. How many rows are there really?",
+        "Row t has a 1 in column ids[t] and 0 elsewhere; make each row anew, or start from "
+        "np.zeros((len(ids), vocab_size)).",
+        "T ids in, (T, V) out.",
+    ),
+    example=Example(([2, 0], 3), "ids [2, 0] of 3 should give [[0, 0, 1], [1, 0, 0]]."),
+)
+ONE_HOT.case("five ids of seven", "one 1 in each row, in the column of its id", [3, 6, 1, 4, 2], 7)
+ONE_HOT.case("an id that occurs twice", "two equal ids give two equal rows", [10, 2, 10], 11)
+
+
+@ONE_HOT.invariant("a single one in each row", "each row sums to 1")
+def _(answer):
+    rows = np.asarray(answer([2, 0, 1, 2, 4], 5))
+    return rows.shape == (5, 5) and np.array_equal(rows.sum(axis=1), np.ones(5))
+
+
+@ONE_HOT.invariant("it picks rows of a matrix", "one-hot rows times a matrix are rows of it")
+def _(answer):
+    matrix, ids = np.arange(39.0).reshape(13, 3), [12, 5, 0, 5, 7]
+    return np.array_equal(answer(ids, 13) @ matrix, matrix[ids])
+
+
+@ONE_HOT.mistake(
+    "This is still the bug: all rows are one and the same list, so each 1 is written into all of "
+    "them. [... for _ in ids] makes a new row each time."
+)
+def keeps_the_bug(ids, vocab_size):
+    rows = [[0.0] * vocab_size] * len(ids)
+    for row, token in zip(rows, ids, strict=True):
+        row[token] = 1.0
+    return np.array(rows)
+
+
+@ONE_HOT.mistake("You wrote the id itself into its column: one-hot rows hold a 1.")
+def writes_the_id(ids, vocab_size):
+    return ref.one_hot(ids, vocab_size) * np.asarray(ids)[:, None]
+
+
+@ONE_HOT.mistake("You counted from 1: id 0 belongs to the first column.")
+def counts_from_one(ids, vocab_size):
+    return ref.one_hot((np.asarray(ids) - 1) % vocab_size, vocab_size)
+
+
+@ONE_HOT.mistake("You added all rows up into one: each id needs a row of its own.")
+def adds_the_rows_up(ids, vocab_size):
+    return ref.one_hot(ids, vocab_size).sum(axis=0)
+
+
+@ONE_HOT.mistake("Tokens stand in columns: each token has a row, (T, V).")
+def puts_tokens_in_columns(ids, vocab_size):
+    return ref.one_hot(ids, vocab_size).T
+
+
+@ONE_HOT.mistake("These are the rows of np.eye in order: pick the row of each id, np.eye(V)[ids].")
+def takes_the_first_rows(ids, vocab_size):
+    return np.eye(len(ids), vocab_size)
+
+
+@ONE_HOT.mistake("The ones are in place, but as whole numbers: the rows should be floats.")
+def makes_whole_numbers(ids, vocab_size):
+    return np.eye(vocab_size, dtype=int)[ids]
+
+
+# --- 1.5 ----------------------------------------------------------------------------------------
+
+
+def _pair_counts(words):
+    return Counter(pair for word in words for pair in pairwise(word))
+
+
+def _most_frequent(words):
+    counts = _pair_counts(words)
+    most = max(counts.values())
+    return min(pair for pair, count in counts.items() if count == most)
+
+
+PAIR = Exercise(
+    id="1.5",
+    title="The most frequent pair",
+    answer="most_frequent_pair",
+    signature="most_frequent_pair(words)",
+    oracle=_most_frequent,
+    hints=(
+        "Which pairs of neighbours does the word [7, 5, 7, 5] have, and how often each?",
+        "counts = Counter(pair for word in words for pair in zip(word, word[1:])); then the pair "
+        "with the largest count, and among equals the smallest pair.",
+        "A list of lists of ids in, one pair of ids out.",
+    ),
+    example=Example(
+        ([[7, 5, 7, 5], [5, 7]],),
+        "[[7, 5, 7, 5], [5, 7]] has 7·5 twice and 5·7 twice: of equals the smaller, so (5, 7).",
+    ),
+)
+# 5·9 occurs four times; across the words 8·2 would occur five times; 9·3 is in most words.
+_SPLIT = [[2, 9, 3, 8], [2, 3, 9, 3, 8], [2, 11, 8], [2, 13, 8], [2, 5, 9]]
+_SPLIT += [[5, 9, 5, 9, 5, 9, 8], [2, 7], [8], [9, 3]]
+# 13·2, 11·3 and 3·17 occur three times each, 13·2 first.
+_TIES = [[13, 2, 13, 2], [11, 3, 17], [11, 3, 17, 13, 2], [5, 11, 3, 17, 5]]
+PAIR.case("nine words", "pairs are counted within words, in all words together", _SPLIT)
+PAIR.case("equally frequent pairs", "of equals the smaller left id, then the smaller right", _TIES)
+PAIR.case("a pair that overlaps itself", "2·2 occurs three times in 2 2 2 2", [[2] * 4, [3, 5] * 2])
+
+
+@PAIR.invariant(
+    "the order of the words does not matter", "the same words in another order, the same pair"
+)
+def _(answer):
+    return all(
+        tuple(answer(words)) == tuple(answer(words[::-1])) == _most_frequent(words)
+        for words in (_SPLIT, _TIES)
+    )
+
+
+@PAIR.mistake(
+    "Among equally frequent pairs you took the one that occurs first: take the smallest, or the "
+    "order of the texts decides what is learnt."
+)
+def takes_the_first_of_equals(words):
+    return _pair_counts(words).most_common(1)[0][0]
+
+
+@PAIR.mistake("Among equally frequent pairs you took the largest: take the smallest.")
+def takes_the_largest_of_equals(words):
+    counts = _pair_counts(words)
+    return max(counts, key=lambda pair: (counts[pair], pair))
+
+
+@PAIR.mistake("Your pairs reach from one word into the next: count within each word.")
+def counts_across_words(words):
+    return _most_frequent([list(chain.from_iterable(words))])
+
+
+@PAIR.mistake("You counted a pair once for each word: it counts as often as it occurs.")
+def counts_once_a_word(words):
+    counts = Counter(pair for word in words for pair in set(pairwise(word)))
+    return min(counts, key=lambda pair: (-counts[pair], pair))
+
+
+@PAIR.mistake("You took 5·9 and 9·5 for the same pair: the order of the two matters.")
+def ignores_the_order(words):
+    counts = Counter(tuple(sorted(pair)) for word in words for pair in pairwise(word))
+    return min(counts, key=lambda pair: (-counts[pair], pair))
+
+
+@PAIR.mistake("That is the smallest pair of all: the most frequent one is asked for.")
+def takes_the_smallest_pair(words):
+    return min(_pair_counts(words))
+
+
+@PAIR.mistake(
+    "You cut the word into pairs one after the other and missed those in between: neighbours are "
+    "zip(word, word[1:])."
+)
+def skips_every_other_pair(words):
+    counts = Counter(p for word in words for p in zip(word[::2], word[1::2], strict=False))
+    return min(counts, key=lambda pair: (-counts[pair], pair))
+
+
+# --- 1.6 ----------------------------------------------------------------------------------------
+
+
+def _merge(ids, pair, new_id):
+    out = []
+    for token in ids:
+        # A token is new_id only by a merge, so it can never be a left partner here.
+        if out and (out[-1], token) == tuple(pair):
+            out[-1] = new_id
+        else:
+            out.append(token)
+    return out
+
+
+MERGE = Exercise(
+    id="1.6",
+    title="Merge a pair",
+    answer="merge",
+    signature="merge(ids, pair, new_id)",
+    oracle=_merge,
+    hints=(
+        "After you have merged the tokens at places i and i + 1, at which place do you go on?",
+        "While i < len(ids): if ids[i] and ids[i + 1] are the pair, append new_id and move on by "
+        "2; otherwise append ids[i] and move on by 1.",
+        "A list of T ids in, a list of at most T ids out.",
+    ),
+    example=Example(
+        ([7, 5, 2, 7, 5], (7, 5), 256),
+        "7·5 in [7, 5, 2, 7, 5] should become 256: [256, 2, 256].",
+    ),
+)
+_LONG = [5, 7, 5, 7, 7, 5, 5, 7, 11, 5]
+MERGE.case("several pairs", "each 5·7 becomes 256, 7·5 stays", _LONG, (5, 7), 256)
+MERGE.case("overlapping pairs", "of 3 3 3 merge the first two", [3, 3, 3, 2, 3, 3], (3, 3), 300)
+MERGE.case("a pair at the end", "the last two can be a pair, too", [2, 11, 13], (11, 13), 257)
+MERGE.case("no such pair", "a pair that does not occur changes nothing", [2, 3, 5], (5, 2), 258)
+
+
+@MERGE.invariant("it can be undone", "new_id written out as the pair gives the ids again")
+def _(answer):
+    def undone(ids, pair):
+        merged = answer(ids, pair, 999)
+        return list(chain.from_iterable(pair if i == 999 else (i,) for i in merged))
+
+    return undone(_LONG, (5, 7)) == _LONG and undone([3] * 7, (3, 3)) == [3] * 7
+
+
+@MERGE.invariant("no pair is left", "after merging, the pair does not occur any more")
+def _(answer):
+    return all(
+        pair not in list(pairwise(answer(ids, pair, 999)))
+        for ids, pair in ((_LONG, (5, 7)), (_LONG, (7, 5)), ([2] * 5, (2, 2)))
+    )
+
+
+@MERGE.mistake(
+    "After a merge you went on by one place: both tokens are used up, so move on by two."
+)
+def uses_the_right_partner_again(ids, pair, new_id):
+    out = []
+    for i, token in enumerate(ids):
+        out.append(new_id if tuple(ids[i : i + 2]) == tuple(pair) else token)
+    return out
+
+
+@MERGE.mistake("You merged from right to left: in 3 3 3 the first two are the pair.")
+def merges_from_the_right(ids, pair, new_id):
+    return _merge(ids[::-1], tuple(pair)[::-1], new_id)[::-1]
+
+
+@MERGE.mistake("You merged the first occurrence only: merge every one.")
+def merges_once(ids, pair, new_id):
+    for i in range(len(ids) - 1):
+        if (ids[i], ids[i + 1]) == tuple(pair):
+            return [*ids[:i], new_id, *ids[i + 2 :]]
+    return list(ids)
+
+
+@MERGE.mistake(
+    "Nothing was merged: a list never equals a tuple in Python, so compare "
+    "tuple(ids[i:i + 2]) with the pair."
+)
+def compares_list_with_tuple(ids, pair, new_id):
+    return list(ids)
+
+
+@MERGE.mistake("You merged 7·5 as well as 5·7: the order of the two matters.")
+def merges_either_order(ids, pair, new_id):
+    out = []
+    for token in ids:
+        if out and sorted((out[-1], token)) == sorted(pair):
+            out[-1] = new_id
+        else:
+            out.append(token)
+    return out
+
+
+@MERGE.mistake("The last token is lost when it is not part of a pair: the loop ends too early.")
+def loses_the_last_token(ids, pair, new_id):
+    merged = _merge(ids, pair, new_id)
+    return merged if merged[-1] == new_id else merged[:-1]
+
+
+# --- 1.7 ----------------------------------------------------------------------------------------
+
+
+def _encode_bytes(text, merges):
+    ids = list(text.encode("utf-8"))
+    for number, pair in enumerate(merges):
+        ids = _merge(ids, pair, 256 + number)
+    return ids
+
+
+def _learn(text, count):
+    """The first merges of a text, as one word."""
+    merges = []
+    for _ in range(count):
+        merges.append(_most_frequent([_encode_bytes(text, merges)]))
+    return merges
+
+
+ENCODE_BYTES = Exercise(
+    id="1.7",
+    title="Encode with merges",
+    answer="encode_bytes",
+    signature="encode_bytes(text, merges)",
+    oracle=_encode_bytes,
+    hints=(
+        "Which merge must come first: the one that is longest, the one that stands first in the "
+        "text, or the one that was learnt first?",
+        "ids = list(text.encode('utf-8')); for number, pair in enumerate(merges): merge the pair "
+        "into 256 + number.",
+        "A string and a list of pairs in, a list of ids out; without merges, one id a byte.",
+    ),
+    example=Example(
+        ("that", [(97, 116), (104, 256)]),
+        '"that" with the merges a·t (256) and h·256 (257) should give [116, 257].',
+    ),
+)
+# n·e comes before o·n, so "one" is o·ne although on·e begins earlier; then ney, mo, money, hon.
+_MONEY = [(110, 101), (111, 110), (256, 121), (109, 111), (259, 258), (104, 257)]
+_BANANA = _learn("bananabandana", 3)
+ENCODE_BYTES.case("merges that compete", "the merge learnt first wins", "money one honey", _MONEY)
+ENCODE_BYTES.case("merges on merges", "later merges join earlier ones", "bananas", _BANANA)
+ENCODE_BYTES.case(
+    "letters of two bytes", "ids are of bytes, not of characters", "Öl für 5 €", [(195, 182)]
+)
+
+
+@ENCODE_BYTES.invariant("without merges it is the bytes", "no merges leave the bytes of UTF-8")
+def _(answer):
+    texts = ("plain", "schön 🙂", "ご飯")
+    return all(list(answer(text, [])) == list(text.encode("utf-8")) for text in texts)
+
+
+@ENCODE_BYTES.invariant(
+    "no merge that was learnt is left undone", "no learnt pair stands in the result"
+)
+def _(answer):
+    ids = answer("one money, two moneys, no honey", _MONEY)
+    return not set(pairwise(ids)) & set(_MONEY)
+
+
+@ENCODE_BYTES.mistake("You applied the last merge first: later merges need what earlier ones make.")
+def applies_merges_backwards(text, merges):
+    ids = list(text.encode("utf-8"))
+    for number, pair in reversed(list(enumerate(merges))):
+        ids = _merge(ids, pair, 256 + number)
+    return ids
+
+
+@ENCODE_BYTES.mistake(
+    "You took the longest token that fits at each place: merges are applied in the order in which "
+    "they were learnt."
+)
+def takes_the_longest(text, merges):
+    pieces, rest, ids = _pieces(merges), text.encode("utf-8"), []
+    while rest:
+        found = max(
+            (number for number, piece in enumerate(pieces) if rest.startswith(piece)),
+            key=lambda number: len(pieces[number]),
+        )
+        ids.append(found)
+        rest = rest[len(pieces[found]) :]
+    return ids
+
+
+@ENCODE_BYTES.mistake("You used ord of the characters: ö is one character but two bytes.")
+def takes_code_points(text, merges):
+    ids = [ord(character) for character in text]
+    for number, pair in enumerate(merges):
+        ids = _merge(ids, pair, 256 + number)
+    return ids
+
+
+@ENCODE_BYTES.mistake("You counted merges from 1: the first one makes the id 256.")
+def counts_merges_from_one(text, merges):
+    ids = list(text.encode("utf-8"))
+    for number, pair in enumerate(merges, 1):
+        ids = _merge(ids, pair, 256 + number)
+    return ids
+
+
+@ENCODE_BYTES.mistake("You merged only bytes: later merges join ids that earlier ones have made.")
+def merges_bytes_only(text, merges):
+    ids = list(text.encode("utf-8"))
+    for number, pair in enumerate(merges):
+        if max(pair) < 256:
+            ids = _merge(ids, pair, 256 + number)
+    return ids
+
+
+@ENCODE_BYTES.mistake("You stopped after the first merge: apply them all.")
+def applies_the_first_merge(text, merges):
+    return _encode_bytes(text, merges[:1])
+
+
+# --- 1.8 ----------------------------------------------------------------------------------------
+
+
+def _pieces(merges):
+    pieces = {number: bytes((number,)) for number in range(256)}
+    for number, (left, right) in enumerate(merges, 256):
+        pieces[number] = pieces[left] + pieces[right]
+    return list(pieces.values())
+
+
+def _decode_bytes(ids, merges):
+    pieces = _pieces(merges)
+    return b"".join(pieces[i] for i in ids).decode("utf-8")
+
+
+DECODE_BYTES = Exercise(
+    id="1.8",
+    title="Nothing is lost",
+    answer="decode_bytes",
+    signature="decode_bytes(ids, merges)",
+    oracle=_decode_bytes,
+    hints=(
+        "Which bytes does the id 256 stand for, and which the id of a merge of two merges?",
+        "pieces = the 256 single bytes; for each merge append pieces[left] + pieces[right]; join "
+        "the pieces of all ids, then decode once.",
+        "A list of ids and a list of pairs in, one string out.",
+    ),
+    example=Example(
+        ([116, 257], [(97, 116), (104, 256)]),
+        '[116, 257] with the merges a·t (256) and h·256 (257) should give "that".',
+    ),
+)
+_UMLAUT = [(182, 110), (195, 256), (99, 104)]  # the second byte of ö with n, then the first
+DECODE_BYTES.case("merges on merges", "each id is a fixed string of bytes", [98, 260, 261], _MONEY)
+DECODE_BYTES.case(
+    "a character cut in two",
+    "tokens may share a character: join all bytes first, then decode",
+    [115, 258, 195, 256, 101, 33],
+    _UMLAUT,
+)
+
+
+@DECODE_BYTES.invariant("every text comes back", "decoding what was encoded gives the text again")
+def _(answer):
+    texts = ("one money, no honey", "schön schöne Öne 🙂", "ご飯 on the 飯", "naïve €")
+    return all(
+        answer(_encode_bytes(text, merges), merges) == text
+        for text in texts
+        for merges in ([], _MONEY, _UMLAUT)
+    )
+
+
+@DECODE_BYTES.invariant(
+    "other merges, same text", "a text is the same however it was merged: merges only save tokens"
+)
+def _(answer):
+    text = "banana, one ban"
+    decoded = {answer(_encode_bytes(text, merges), merges) for merges in (_BANANA, _MONEY, [])}
+    return decoded == {text}
+
+
+@DECODE_BYTES.mistake(
+    "You decoded each token by itself: half a character is no text. Join all bytes first."
+)
+def decodes_token_by_token(ids, merges):
+    pieces = _pieces(merges)
+    return "".join(pieces[i].decode("utf-8", errors="replace") for i in ids)
+
+
+@DECODE_BYTES.mistake(
+    "You turned each byte into a character: ö has two bytes. Decode all bytes at once."
+)
+def takes_bytes_for_characters(ids, merges):
+    pieces = _pieces(merges)
+    return "".join(chr(byte) for i in ids for byte in pieces[i])
+
+
+@DECODE_BYTES.mistake("You took ids for characters: a merged id stands for several bytes.")
+def takes_ids_for_characters(ids, merges):
+    return "".join(map(chr, ids))
+
+
+@DECODE_BYTES.mistake("You joined each pair the wrong way round: left before right.")
+def joins_right_before_left(ids, merges):
+    return _join(ids, _pieces([pair[::-1] for pair in merges]))
+
+
+@DECODE_BYTES.mistake("You put spaces between the tokens: a space is a byte of its own.")
+def puts_spaces_between(ids, merges):
+    pieces = _pieces(merges)
+    return b" ".join(pieces[i] for i in ids).decode("utf-8", errors="replace")
+
+
+@DECODE_BYTES.mistake("You dropped what is not English: decode as UTF-8, not as ASCII.")
+def drops_what_is_not_ascii(ids, merges):
+    return b"".join(map(_pieces(merges).__getitem__, ids)).decode("ascii", errors="ignore")
+
+
+@DECODE_BYTES.mistake("You left out the merged ids: look up the pair behind each of them.")
+def leaves_out_merges(ids, merges):
+    return _join([i for i in ids if i < 256], _pieces(merges))
+
+
+def _join(ids, pieces):
+    return b"".join(pieces[i] for i in ids).decode("utf-8", errors="replace")
+
+
+# --- 1.9 ----------------------------------------------------------------------------------------
+
+ONE_TOKEN = Exercise(
+    id="1.9",
+    title="One word, one token",
+    answer="one_token",
+    signature="one_token(word)",
+    hints=(
+        "After you have merged a pair everywhere in the word, what does the word look like?",
+        "While more than one token is left: take two neighbours, note the pair, merge them into "
+        "256 + number of the merge, and look at the word again.",
+        "A string in, a list of pairs of ids out; a word of three different bytes needs two.",
+    ),
+    example=Example(
+        ("that",),
+        '"that" is the bytes 116, 104, 97, 116: one answer is [(116, 104), (256, 97), (257, 116)].',
+    ),
+)
+
+
+def _is_one_token(merges, word):
+    """Whether the merges turn the word into the last id that they make."""
+    pairs = [tuple(int(i) for i in pair) for pair in merges]
+    return len(_encode_bytes(word, pairs)) == 1
+
+
+@ONE_TOKEN.invariant("a word without repetitions", "“the” and “bones” become one token each")
+def _(answer):
+    return all(_is_one_token(answer(word), word) for word in ("the", "bones"))
+
+
+@ONE_TOKEN.invariant(
+    "words that repeat themselves", "“banana” and “mississippi” become one token each"
+)
+def _(answer):
+    return all(_is_one_token(answer(word), word) for word in ("banana", "mississippi"))
+
+
+@ONE_TOKEN.invariant("one letter many times", "2, 3, 5, 7 and 11 times a become one token each")
+def _(answer):
+    return all(_is_one_token(answer("a" * n), "a" * n) for n in (2, 3, 5, 7, 11))
+
+
+@ONE_TOKEN.invariant("letters of several bytes", "“schön”, “ご飯” and “🙂” become one token each")
+def _(answer):
+    return all(_is_one_token(answer(word), word) for word in ("schön", "ご飯", "🙂"))
+
+
+@ONE_TOKEN.invariant("no merge is idle", "every merge that you list joins something")
+def _(answer):
+    word = "barbara"
+    merges = [tuple(int(i) for i in pair) for pair in answer(word)]
+    lengths = [len(_encode_bytes(word, merges[:n])) for n in range(len(merges) + 1)]
+    return all(after < before for before, after in pairwise(lengths))
+
+
+def _chain(ids):
+    """Merge the first with the second, that with the third, and so on, as planned in advance."""
+    return [(ids[0] if n == 0 else 255 + n, ids[n + 1]) for n in range(len(ids) - 1)]
+
+
+@ONE_TOKEN.mistake(
+    "You planned the chain in advance: but the first merge of aaaa merges two places at once, and "
+    "the third a is gone. Look at the word again after each merge."
+)
+def plans_in_advance(word):
+    return _chain(word.encode("utf-8"))
+
+
+@ONE_TOKEN.mistake(
+    "You listed neighbouring bytes: once two are merged, the next pair holds the new id, 256."
+)
+def lists_neighbours(word):
+    return list(pairwise(word.encode("utf-8")))
+
+
+@ONE_TOKEN.mistake("You used ord of the characters: work on the bytes, word.encode('utf-8').")
+def works_on_characters(word):
+    return _greedy([ord(character) for character in word], 256)
+
+
+@ONE_TOKEN.mistake("You counted the new ids from 257: merge number 0 makes 256.")
+def numbers_from_257(word):
+    return _greedy(list(word.encode("utf-8")), 257)
+
+
+@ONE_TOKEN.mistake("You stopped at two tokens: one more merge joins them.")
+def stops_at_two(word):
+    return _greedy(list(word.encode("utf-8")), 256)[:-1]
+
+
+@ONE_TOKEN.mistake("The merges are in the wrong order: what a merge needs must be made before it.")
+def lists_merges_backwards(word):
+    return _greedy(list(word.encode("utf-8")), 256)[::-1]
+
+
+def _greedy(ids, first):
+    merges = []
+    while len(ids) > 1:
+        merges.append((ids[0], ids[1]))
+        ids = _merge(ids, merges[-1], first + len(merges) - 1)
+    return merges
