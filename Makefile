@@ -23,7 +23,8 @@ test: $(INSTALLED)           ## run every test, notebooks and browser included
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lab: $(INSTALLED)            ## work the exercises in JupyterLab
-	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks
+	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks \
+		--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
 
 notebooks: $(INSTALLED)      ## compile what changed in the manuscript: ONLY=04 one chapter, FORCE=1 run all again
 	$(BIN)/python -m book.compile $(if $(ONLY),--only $(ONLY)) $(if $(FORCE),--force)

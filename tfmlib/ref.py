@@ -1,0 +1,514 @@
+"""The transformer's equations in NumPy float64, one short function each.
+
+Shapes use one alphabet: B batch, T target length, S source length, D d_model, H heads, K d_k,
+F d_ff, V vocabulary; `...` is any number of leading batch axes. A mask is boolean, True where
+attention is allowed. The last line of a docstring says where the equation stands.
+"""
+
+import numpy as np
+
+from tfmlib import validate
+
+# --- words as vectors -----------------------------------------------------------------------
+
+
+def one_hot(ids, vocab_size):
+    """Write each token id as a row of zeros with a single one.
+
+    >>> one_hot([2, 0], vocab_size=3)
+    array([[0., 0., 1.],
+           [1., 0., 0.]])
+
+    notes §3.1; slides.
+    """
+    ids = validate.token_ids(ids, validate.positive(vocab_size, "vocab_size"))
+    return (ids[..., None] == np.arange(vocab_size)).astype(np.float64)  # (..., T, V)
+
+
+def embed(ids, table):
+    """Look up each token's row of the embedding table, which is `one_hot(ids, V) @ table`.
+
+    >>> embed([1], [[0.12, 0.63], [0.83, 0.34]])
+    array([[0.83, 0.34]])
+
+    notes §3.1; 2017 paper §3.4; slides.
+    """
+    table = validate.matrix(table, "table")  # (V, D)
+    return table[validate.token_ids(ids, len(table))]  # (..., T, D)
+
+
+def cosine_similarity(a, b):
+    """Compare the directions of two vectors: their dot product over the product of their lengths.
+
+    >>> float(cosine_similarity([1, 0, 2], [0, 1, 5]).round(2))
+    0.88
+
+    whiteboard.
+    """
+    a, b = validate.floats(a, "a", least_ndim=1), validate.floats(b, "b", least_ndim=1)
+    validate.same_size(a, -1, "a", b, -1, "b")
+    lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
+    return (a * b).sum(axis=-1) / np.where(lengths == 0, 1, lengths)
+
+
+# --- positions ------------------------------------------------------------------------------
+
+
+def _frequencies(d_model):
+    """ω_j = 10000^(-2j/d), one for each pair of dimensions."""
+    return 10000.0 ** (-np.arange(0, d_model, 2) / d_model)  # (D/2,)
+
+
+def sinusoidal_encoding(length, d_model):
+    """Encode positions 0 … length - 1 as sines (even dimensions) and cosines (odd dimensions).
+
+    The result P is added to the embeddings: X = X' + P.
+
+    >>> sinusoidal_encoding(2, 4)[1].round(2)
+    array([0.84, 0.54, 0.01, 1.  ])
+
+    Eq. (2)-(3), notes §3.2; Eq. (5)-(6), notes §3.2; 2017 paper §3.5; handwritten notes.
+    """
+    length, d_model = validate.positive(length, "length"), validate.even(d_model, "d_model")
+    angles = np.arange(length)[:, None] * _frequencies(d_model)  # (T, D/2)
+    return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, d_model)
+
+
+def shift_matrix(offset, d_model):
+    """Build the rotation M, pair by pair, that moves an encoding: M @ PE_i = PE_{i + offset}.
+
+    >>> (shift_matrix(1, 4) @ [0, 1, 0, 1]).round(2)
+    array([0.84, 0.54, 0.01, 1.  ])
+
+    Eq. (4), notes §3.2.
+    """
+    offset = validate.shaped(offset, (), "offset")
+    angles = offset * _frequencies(validate.even(d_model, "d_model"))  # (D/2,)
+    sine, cosine = np.arange(0, d_model, 2), np.arange(1, d_model, 2)
+    m = np.zeros((d_model, d_model))
+    m[sine, sine] = m[cosine, cosine] = np.cos(angles)
+    m[sine, cosine], m[cosine, sine] = np.sin(angles), -np.sin(angles)
+    return m
+
+
+def rope(x, positions):
+    """Rotate each pair of dimensions by position × ω_j, so that a score sees only the offset.
+
+    >>> rope([[1, 0, 1, 0]], positions=[1]).round(2)
+    array([[0.54, 0.84, 1.  , 0.01]])
+
+    slides.
+    """
+    x = validate.floats(x, "x", least_ndim=2)  # (..., T, K)
+    positions = validate.floats(positions, "positions")  # (T,) or (..., T)
+    validate.broadcasts_to(positions, x.shape[:-1], "positions")
+    frequencies = _frequencies(validate.even(x.shape[-1], "the length of x's last axis"))
+    angles = positions[..., None] * frequencies  # (..., T, K/2)
+    even, odd = x[..., 0::2], x[..., 1::2]  # (..., T, K/2) each
+    turned = (
+        even * np.cos(angles) - odd * np.sin(angles),
+        even * np.sin(angles) + odd * np.cos(angles),
+    )
+    return np.stack(turned, axis=-1).reshape(x.shape)
+
+
+# --- masks ----------------------------------------------------------------------------------
+
+
+def padding_mask(ids, pad_id):
+    """Allow attention to every token but the padding.
+
+    >>> padding_mask([7, 5, 0], pad_id=0)
+    array([[ True,  True, False]])
+
+    notes §5; handwritten notes.
+    """
+    return validate.integers(ids, "ids", least_ndim=1)[..., None, :] != pad_id  # (..., 1, S)
+
+
+def look_ahead_mask(n):
+    """Allow position t to attend to positions up to t and to none after.
+
+    >>> look_ahead_mask(3).sum(axis=-1)
+    array([1, 2, 3])
+
+    Eq. (18), notes §4.2; 2017 paper §3.2.3.
+    """
+    return np.tri(validate.positive(n, "n"), dtype=bool)  # (T, T)
+
+
+def additive(mask):
+    """Turn a boolean mask into the matrix B that is added to the scores: 0 or -∞.
+
+    >>> additive([True, False])
+    array([  0., -inf])
+
+    Eq. (18), notes §4.2.
+    """
+    return np.where(validate.mask(mask, np.shape(mask)), 0.0, -np.inf)
+
+
+# --- attention ------------------------------------------------------------------------------
+
+
+def softmax(x, axis=-1):
+    """Turn scores into weights that are positive and sum to one; a row of -∞ gives zeros.
+
+    >>> softmax([1.5, 1]).round(2)
+    array([0.62, 0.38])
+
+    Eq. (11), notes §3.3.
+    """
+    powers = np.exp(_below_peak(x, axis))
+    total = powers.sum(axis=axis, keepdims=True)
+    return powers / np.where(total == 0, 1, total)
+
+
+def log_softmax(x, axis=-1):
+    """Take the logarithm of the softmax without leaving the range of floating point.
+
+    >>> log_softmax([1000, 1000]).round(2)
+    array([-0.69, -0.69])
+
+    Eq. (11), notes §3.3.
+    """
+    x = _below_peak(x, axis)
+    total = np.exp(x).sum(axis=axis, keepdims=True)
+    return x - np.log(np.where(total == 0, 1, total))
+
+
+def _below_peak(x, axis):
+    """Subtract the largest entry: softmax does not change, and exp cannot overflow."""
+    x = validate.floats(x, "x", least_ndim=1)
+    peak = x.max(axis=axis, keepdims=True)
+    return x - np.where(peak == -np.inf, 0, peak)  # -∞ - (-∞) would be NaN
+
+
+def attention_pool(query, keys, values, similarity):
+    """Pool the values of a database, each weighted by the similarity of its key to the query.
+
+    >>> attention_pool([0, 1], np.eye(2), [[3, 5], [7, 11]], similarity=np.dot)
+    array([ 7., 11.])
+
+    Eq. (1), notes §1; slides.
+    """
+    keys, values = validate.matrix(keys, "keys"), validate.matrix(values, "values")
+    validate.same_size(keys, 0, "keys", values, 0, "values")
+    query = validate.floats(query, "query", least_ndim=1)
+    weights = np.stack([similarity(query, key) for key in keys], axis=-1)  # (..., S)
+    return weights @ values
+
+
+def attention_weights(q, k, mask=None):
+    """Say how much each query attends to each key: softmax of their scaled dot products.
+
+    >>> attention_weights([[1, 0, 2]], [[0, 1, 5], [1, 0, 2]]).round(2)
+    array([[0.95, 0.05]])
+
+    Eq. (10)-(11), notes §3.3; Eq. (18), notes §4.2; Eq. (1), 2017 paper §3.2.1.
+    """
+    q, k = validate.floats(q, "q", least_ndim=2), validate.floats(k, "k", least_ndim=2)
+    validate.same_size(q, -1, "q", k, -1, "k")
+    validate.batch(q=q, k=k)
+    scores = q @ k.swapaxes(-1, -2)  # (..., T, S)
+    if mask is not None:
+        scores = scores + additive(validate.mask(mask, scores.shape))
+    return softmax(scores / np.sqrt(q.shape[-1]))
+
+
+def attention(q, k, v, mask=None):
+    """Mix the values by the attention weights of their keys.
+
+    >>> attention([[0, 0]], [[1, 2], [3, 4]], [[3, 5], [7, 11]])
+    array([[5., 8.]])
+
+    Eq. (10), notes §3.3; Eq. (18), notes §4.2; Eq. (1), 2017 paper §3.2.1.
+    """
+    q, k, v, _ = validate.queries_keys_values(q, k, v)
+    return attention_weights(q, k, mask) @ v  # (..., T, K)
+
+
+def blocked_attention(q, k, v, causal=False, block=256):
+    """Compute `attention` by online softmax, block by block: the score matrix never exists whole.
+
+    Memory grows with n, not n². Unlike its neighbours, it keeps float32 input in float32.
+
+    >>> blocked_attention([[0, 0]], [[1, 2], [3, 4]], [[3, 5], [7, 11]], block=1)
+    array([[5., 8.]])
+
+    Eq. (10)-(11), notes §3.3; Eq. (18), notes §4.2; Eq. (1), 2017 paper §3.2.1.
+    """
+    q, k, v, batch = validate.queries_keys_values(q, k, v, keep_float32=True)
+    block = min(validate.positive(block, "block"), max(q.shape[-2], k.shape[-2]))
+    out = np.zeros((*batch, q.shape[-2], v.shape[-1]), q.dtype)
+    B = additive(look_ahead_mask(block)).astype(q.dtype) if causal else None
+    for index in np.ndindex(batch):
+        _attend_in_blocks(q[index], k[index], v[index], B, block, out[index])
+    return out
+
+
+def _attend_in_blocks(q, k, v, B, block, out):
+    """Fill `out` for one head: T × S scores are seen one `block` × `block` tile at a time."""
+    (T, K), S, dtype = q.shape, len(k), q.dtype
+    q = q * dtype.type(K**-0.5)
+    tile = np.empty(min(block, T) * min(block, S), dtype)  # one buffer, written again and again
+    ones = np.ones((block, 1), dtype)
+    tame = _score_bound(q, k) < np.log(np.finfo(dtype).max) / 2
+    least = 0.9 * np.log(np.finfo(dtype).tiny)
+    for t in range(0, T, block):
+        q_t, out_t = q[t : t + block], out[t : t + block]
+        peak, total = np.full((len(q_t), 1), -np.inf, dtype), np.zeros((len(q_t), 1), dtype)
+        for s in range(0, S if B is None else min(S, t + block), block):  # later keys are masked
+            k_s, v_s = k[s : s + block], v[s : s + block]
+            powers = tile[: len(q_t) * len(k_s)].reshape(len(q_t), len(k_s))
+            np.matmul(q_t, k_s.T, out=powers)
+            visible = True
+            if B is not None and s == t:  # the one tile that the diagonal crosses
+                powers += B[: len(q_t), : len(k_s)]
+                visible = np.isfinite(B[: len(q_t), : len(k_s)])
+            if not tame:  # a higher peak shrinks what was summed below the old one
+                higher = np.maximum(peak, powers.max(axis=-1, keepdims=True))
+                total *= np.exp(peak - higher)
+                out_t *= np.exp(peak - higher)
+                peak = higher
+                powers -= peak
+                # Less than this is lost in the sum, yet slow to add; the masked stay at -∞.
+                np.maximum(powers, least, out=powers, where=visible)
+            np.exp(powers, out=powers)
+            total += powers @ ones[: len(k_s)]  # a product sums rows faster than sum() does
+            out_t += powers @ v_s
+        out_t /= total
+
+
+def _score_bound(q, k):
+    """Return the largest |q_i| |k_j|, which no score exceeds: if small, exp needs no peak."""
+    return np.linalg.norm(q, axis=-1).max() * np.linalg.norm(k, axis=-1).max()
+
+
+def split_heads(x, heads):
+    """Cut the last axis into heads and bring the heads before the positions.
+
+    >>> split_heads([[1, 2, 3, 4]], heads=2)
+    array([[[1., 2.]],
+    <BLANKLINE>
+           [[3., 4.]]])
+
+    Eq. (12)-(13), notes §3.4; 2017 paper §3.2.2.
+    """
+    x = validate.floats(x, "x", least_ndim=2)
+    *batch, T, D = x.shape
+    K = validate.heads_divide(D, heads)
+    return x.reshape(*batch, T, heads, K).swapaxes(-2, -3)  # (..., H, T, K)
+
+
+def merge_heads(x):
+    """Lay the heads side by side again, as `split_heads` found them.
+
+    >>> merge_heads([[[1, 2]], [[3, 4]]])
+    array([[1., 2., 3., 4.]])
+
+    Eq. (14), notes §3.4; 2017 paper §3.2.2.
+    """
+    x = validate.floats(x, "x", least_ndim=3)
+    *batch, H, T, K = x.shape
+    return x.swapaxes(-2, -3).reshape(*batch, T, H * K)  # (..., T, H·K)
+
+
+def multi_head_attention(x, context, params, heads, mask=None):
+    """Let each position of x attend to the context in several heads, each with its own projection.
+
+    `params` holds w_q, w_k, w_v, w_o and, if wanted, b_q, b_k, b_v, b_o.
+
+    >>> eye = dict.fromkeys(("w_q", "w_k", "w_v", "w_o"), np.eye(2))
+    >>> multi_head_attention([[1, 0]], [[1, 0], [0, 1]], eye, heads=2).round(2)
+    array([[0.73, 0.5 ]])
+
+    Eq. (7)-(9), notes §3.3; Eq. (12)-(14), notes §3.4; 2017 paper §3.2.2.
+    """
+    x, context = validate.floats(x, "x", 2), validate.floats(context, "context", 2)
+    q = split_heads(_project(x, params, "q"), heads)  # (..., H, T, K)
+    k = split_heads(_project(context, params, "k"), heads)  # (..., H, S, K)
+    v = split_heads(_project(context, params, "v"), heads)  # (..., H, S, K)
+    if mask is not None:
+        batch = validate.batch(x=x, context=context)
+        mask = validate.mask(mask, (*batch, x.shape[-2], context.shape[-2]))
+        mask = np.atleast_2d(mask)[..., None, :, :]  # the same for every head
+    return _project(merge_heads(attention(q, k, v, mask)), params, "o")  # (..., T, D)
+
+
+def _project(x, params, name):
+    """Take weight and optional bias of one projection out of `params`."""
+    validate.has_keys(params, [f"w_{name}"], "params")
+    return _linear(x, params[f"w_{name}"], params.get(f"b_{name}"), f"_{name}")
+
+
+def _linear(x, w, b, suffix):
+    """x W + b; the suffix names weight and bias when they do not fit."""
+    w = validate.matrix(w, f"w{suffix}")
+    validate.same_size(x, -1, f"the input of w{suffix}", w, 0, f"w{suffix}")
+    return x @ w + (0.0 if b is None else validate.shaped(b, w.shape[1:], f"b{suffix}"))
+
+
+# --- the rest of a layer --------------------------------------------------------------------
+
+
+def layer_norm(x, gain=None, bias=None, eps=1e-5):
+    """Standardise each row by its own mean and population variance, then scale and shift it.
+
+    >>> layer_norm([2, 4, 6, 8]).round(2)
+    array([-1.34, -0.45,  0.45,  1.34])
+
+    Eq. (15), notes §3.6; handwritten notes.
+    """
+    x = validate.floats(x, "x", least_ndim=1)
+    return _scale_and_shift(_standardise(x, -1, eps), gain, bias)
+
+
+def batch_norm(x, gain=None, bias=None, eps=1e-5):
+    """Standardise each feature over all rows of the batch, then scale and shift it.
+
+    >>> batch_norm([[2, 40], [4, 80]]).round(2)
+    array([[-1., -1.],
+           [ 1.,  1.]])
+
+    handwritten notes.
+    """
+    x = validate.floats(x, "x", least_ndim=2)
+    return _scale_and_shift(_standardise(x, tuple(range(x.ndim - 1)), eps), gain, bias)
+
+
+def _standardise(x, axis, eps):
+    mean = x.mean(axis=axis, keepdims=True)
+    return (x - mean) / np.sqrt(x.var(axis=axis, keepdims=True) + eps)
+
+
+def _scale_and_shift(x, gain, bias):
+    gain = 1.0 if gain is None else validate.shaped(gain, x.shape[-1:], "gain")
+    bias = 0.0 if bias is None else validate.shaped(bias, x.shape[-1:], "bias")
+    return x * gain + bias
+
+
+def standard_scale(x):
+    """Give each column mean 0 and standard deviation 1; a constant column becomes 0.
+
+    >>> standard_scale([[2], [4], [6], [8]]).ravel().round(2)
+    array([-1.34, -0.45,  0.45,  1.34])
+
+    handwritten notes.
+    """
+    x = validate.floats(x, "x", least_ndim=2)
+    centred = x - x.mean(axis=-2, keepdims=True)
+    deviation = x.std(axis=-2, keepdims=True)
+    return centred / np.where(deviation == 0, 1, deviation)
+
+
+def min_max_scale(x):
+    """Stretch each column to the range from 0 to 1; a constant column becomes 0.
+
+    >>> min_max_scale([[2], [4], [6], [8]]).ravel().round(2)
+    array([0.  , 0.33, 0.67, 1.  ])
+
+    handwritten notes.
+    """
+    x = validate.floats(x, "x", least_ndim=2)
+    low = x.min(axis=-2, keepdims=True)
+    span = x.max(axis=-2, keepdims=True) - low
+    return (x - low) / np.where(span == 0, 1, span)
+
+
+def add_norm(x, sublayer_output, gain=None, bias=None, eps=1e-5):
+    """Add what a sublayer made of x to x itself, then normalise the sum (post-norm).
+
+    >>> add_norm([1, 2, 3, 4], [1, 2, 3, 4]).round(2)
+    array([-1.34, -0.45,  0.45,  1.34])
+
+    Eq. (16), notes §3.6; 2017 paper §3.1.
+    """
+    x = validate.floats(x, "x", least_ndim=1)
+    sublayer_output = validate.shaped(sublayer_output, x.shape, "sublayer_output")
+    return layer_norm(x + sublayer_output, gain, bias, eps)
+
+
+def feed_forward(x, w1, b1, w2, b2):
+    """Send each position through the same two linear maps with a ReLU between them.
+
+    >>> feed_forward([[1, -2]], np.eye(2), [0, 0], np.eye(2), [0.5, 0.5])
+    array([[1.5, 0.5]])
+
+    Eq. (17), notes §3.7; Eq. (2), 2017 paper §3.3.
+    """
+    x = validate.floats(x, "x", least_ndim=1)
+    hidden = np.maximum(0, _linear(x, w1, b1, "1"))  # (..., T, F)
+    return _linear(hidden, w2, b2, "2")  # (..., T, D)
+
+
+def encoder_layer(x, params, heads, mask=None):
+    """Apply self-attention and the feed-forward network, each followed by add and norm.
+
+    `params` holds the dicts "self_attention" and "feed_forward" (their arguments by name) and,
+    if wanted, "norm1" and "norm2" (gain, bias).
+
+    >>> zero = {"self_attention": dict.fromkeys(("w_q", "w_k", "w_v", "w_o"), np.zeros((4, 4)))}
+    >>> zero["feed_forward"] = dict(w1=np.zeros((4, 7)), b1=None, w2=np.zeros((7, 4)), b2=None)
+    >>> encoder_layer([[2, 4, 6, 8]], zero, heads=2).round(2)
+    array([[-1.34, -0.45,  0.45,  1.34]])
+
+    Eq. (16), notes §3.6; Eq. (17), notes §3.7; 2017 paper §3.1.
+    """
+    validate.has_keys(params, ["self_attention", "feed_forward"], "params")
+    attended = multi_head_attention(x, x, params["self_attention"], heads, mask)
+    x = add_norm(x, attended, **params.get("norm1", {}))
+    return add_norm(x, feed_forward(x, **params["feed_forward"]), **params.get("norm2", {}))
+
+
+def decoder_layer(x, memory, params, heads, self_mask=None, cross_mask=None):
+    """Apply self-attention, attention to the encoder's memory and the feed-forward network.
+
+    `params` is an encoder layer's with "cross_attention" and "norm3" besides.
+
+    >>> zero = dict.fromkeys(("w_q", "w_k", "w_v", "w_o"), np.zeros((4, 4)))
+    >>> zero = {"self_attention": zero, "cross_attention": zero}
+    >>> zero["feed_forward"] = dict(w1=np.zeros((4, 7)), b1=None, w2=np.zeros((7, 4)), b2=None)
+    >>> decoder_layer([[2, 4, 6, 8]], np.ones((3, 4)), zero, heads=2).round(2)
+    array([[-1.34, -0.45,  0.45,  1.34]])
+
+    Eq. (16), notes §3.6; Eq. (17), notes §3.7; Eq. (18), notes §4.2; 2017 paper §3.1.
+    """
+    validate.has_keys(params, ["self_attention", "cross_attention", "feed_forward"], "params")
+    attended = multi_head_attention(x, x, params["self_attention"], heads, self_mask)
+    x = add_norm(x, attended, **params.get("norm1", {}))
+    attended = multi_head_attention(x, memory, params["cross_attention"], heads, cross_mask)
+    x = add_norm(x, attended, **params.get("norm2", {}))
+    return add_norm(x, feed_forward(x, **params["feed_forward"]), **params.get("norm3", {}))
+
+
+# --- training -------------------------------------------------------------------------------
+
+
+def cross_entropy(logits, targets, smoothing=0.0, ignore_id=None):
+    """Average the surprise at the right token; smoothing spreads that share over all tokens.
+
+    >>> float(cross_entropy([[6, 4], [3, 8]], [0, 1]).round(3))
+    0.067
+
+    notes §4.2; 2017 paper §5.4.
+    """
+    logs = log_softmax(validate.floats(logits, "logits", least_ndim=1))  # (..., V)
+    kept, targets = validate.targets(targets, logs.shape, ignore_id)  # (...), (N,)
+    smoothing = validate.fraction(smoothing, "smoothing")
+    logs = logs[kept]  # (N, V)
+    right = logs[np.arange(len(targets)), targets]  # (N,)
+    return -((1 - smoothing) * right + smoothing * logs.mean(axis=-1)).mean()
+
+
+def learning_rate(step, d_model, warmup):
+    """Raise the rate linearly for `warmup` steps, then lower it as 1/√step.
+
+    >>> float(learning_rate(4000, d_model=512, warmup=4000).round(6))
+    0.000699
+
+    Eq. (3), 2017 paper §5.3.
+    """
+    step = validate.at_least_one(step, "step")
+    d_model, warmup = validate.positive(d_model, "d_model"), validate.positive(warmup, "warmup")
+    return d_model**-0.5 * np.minimum(step**-0.5, step * warmup**-1.5)

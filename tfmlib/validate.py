@@ -1,0 +1,254 @@
+"""Checks on what comes in: each either returns the value in the wanted form or raises one sentence.
+
+They stand apart so that `tfmlib.ref` can read like its equations. NumPy alone is needed.
+"""
+
+import numpy as np
+
+
+def floats(x, name, least_ndim=0):
+    """Return `x` as a non-empty float64 array with at least `least_ndim` axes.
+
+    >>> floats([1, 2], "x")
+    array([1., 2.])
+    """
+    x = numbers(x, name, least_ndim)
+    return x.astype(np.float64, copy=False)
+
+
+def numbers(x, name, least_ndim=0):
+    """Return `x` as a non-empty array of real numbers, in the dtype it came with.
+
+    >>> numbers([[1, 2]], "x", least_ndim=2).shape
+    (1, 2)
+    """
+    try:
+        x = np.asarray(x)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} must be a rectangular array, got rows of unequal length."
+        ) from error
+    if x.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers, got dtype {x.dtype}.")
+    if x.ndim < least_ndim:
+        axes = "axis" if least_ndim == 1 else "axes"
+        raise ValueError(f"{name} must have at least {least_ndim} {axes}, got shape {x.shape}.")
+    if x.size == 0:
+        raise ValueError(f"{name} must not be empty, got shape {x.shape}.")
+    return x
+
+
+def integers(x, name, least_ndim=0):
+    """Return `x` as a non-empty integer array with at least `least_ndim` axes.
+
+    >>> integers([3, 5], "ids")
+    array([3, 5])
+    """
+    x = numbers(x, name, least_ndim)
+    if x.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be integers, got dtype {x.dtype}.")
+    return x
+
+
+def token_ids(ids, vocab_size, name="ids"):
+    """Return `ids` as an integer array whose entries all lie in the vocabulary.
+
+    >>> token_ids([0, 4], vocab_size=5)
+    array([0, 4])
+    """
+    ids = integers(ids, name)
+    wrong = ids[(ids < 0) | (ids >= vocab_size)]
+    if wrong.size:
+        raise ValueError(
+            f"{name} must lie between 0 and {vocab_size - 1} for a vocabulary of {vocab_size}, "
+            f"got {wrong.flat[0]}."
+        )
+    return ids
+
+
+def positive(n, name):
+    """Return `n` as a positive int.
+
+    >>> positive(3, "length")
+    3
+    """
+    if isinstance(n, bool) or not isinstance(n, int | np.integer):
+        raise TypeError(f"{name} must be an integer, got {n!r} of type {type(n).__name__}.")
+    if n < 1:
+        raise ValueError(f"{name} must be at least 1, got {n}.")
+    return int(n)
+
+
+def even(n, name):
+    """Return `n` as a positive even int: sines and cosines come in pairs.
+
+    >>> even(4, "d_model")
+    4
+    """
+    if positive(n, name) % 2:
+        raise ValueError(f"{name} must be even, because sines and cosines come in pairs, got {n}.")
+    return int(n)
+
+
+def heads_divide(d_model, heads, name="d_model"):
+    """Return the width of one head, `d_model // heads`.
+
+    >>> heads_divide(512, 8)
+    64
+    """
+    if d_model % positive(heads, "heads"):
+        raise ValueError(
+            f"{name} must be divisible by heads, got {name} = {d_model}, heads = {heads}."
+        )
+    return d_model // heads
+
+
+def mask(allowed, shape, name="mask"):
+    """Return `allowed` as a boolean array that broadcasts to `shape` without enlarging it.
+
+    >>> mask([True, False], shape=(3, 2)).dtype
+    dtype('bool')
+    """
+    allowed = np.asarray(allowed)
+    if allowed.dtype != bool:
+        raise TypeError(
+            f"{name} must be boolean, True where attention is allowed, got dtype {allowed.dtype}."
+        )
+    broadcasts_to(allowed, shape, name)
+    return allowed
+
+
+def broadcasts_to(x, shape, name):
+    """Raise unless `x` broadcasts to `shape` without enlarging it.
+
+    >>> broadcasts_to(np.ones((3, 1)), (2, 3, 5), "x")
+    """
+    try:
+        fits = np.broadcast_shapes(x.shape, shape) == tuple(shape)
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"{name} must broadcast to shape {tuple(shape)}, got shape {x.shape}.")
+
+
+def shaped(x, shape, name):
+    """Return `x` as a float64 array of exactly this shape.
+
+    >>> shaped([1, 2, 3], (3,), "bias")
+    array([1., 2., 3.])
+    """
+    x = floats(x, name)
+    if x.shape != tuple(shape):
+        raise ValueError(f"{name} must have shape {tuple(shape)}, got shape {x.shape}.")
+    return x
+
+
+def matrix(x, name):
+    """Return `x` as a float64 array of two axes.
+
+    >>> matrix([[1, 2]], "w")
+    array([[1., 2.]])
+    """
+    x = floats(x, name)
+    if x.ndim != 2:
+        raise ValueError(f"{name} must be a matrix with two axes, got shape {x.shape}.")
+    return x
+
+
+def has_keys(params, keys, name):
+    """Raise unless the dict `params` holds every key.
+
+    >>> has_keys({"w_q": 1}, ["w_q"], "params")
+    """
+    missing = [key for key in keys if key not in params]
+    if missing:
+        raise ValueError(
+            f"{name} must hold {', '.join(keys)}, but {', '.join(missing)} is missing: "
+            f"got {', '.join(map(str, params)) or 'nothing'}."
+        )
+
+
+def same_size(a, axis_a, name_a, b, axis_b, name_b):
+    """Raise unless axis `axis_a` of `a` is as long as axis `axis_b` of `b`.
+
+    >>> same_size(np.ones((2, 3)), -1, "x", np.ones((3, 5)), 0, "w")
+    """
+    if a.shape[axis_a] != b.shape[axis_b]:
+        raise ValueError(
+            f"axis {axis_a} of {name_a} must be as long as axis {axis_b} of {name_b}, "
+            f"got shapes {tuple(a.shape)} and {tuple(b.shape)}."
+        )
+
+
+def batch(**arrays):
+    """Return the leading shape to which all arrays broadcast (all axes but the last two).
+
+    >>> batch(q=np.ones((2, 1, 5, 7)), k=np.ones((3, 5, 7)))
+    (2, 3)
+    """
+    try:
+        return np.broadcast_shapes(*(a.shape[:-2] for a in arrays.values()))
+    except ValueError:
+        names, shapes = " and ".join(arrays), " and ".join(str(a.shape) for a in arrays.values())
+        raise ValueError(f"the leading axes of {names} must agree, got shapes {shapes}.") from None
+
+
+def queries_keys_values(q, k, v, keep_float32=False):
+    """Return q, k, v in one float dtype, with one leading shape, and that shape.
+
+    >>> *_, leading = queries_keys_values(np.ones((2, 3, 7)), np.ones((5, 7)), np.ones((5, 11)))
+    >>> leading
+    (2,)
+    """
+    q, k, v = numbers(q, "q", 2), numbers(k, "k", 2), numbers(v, "v", 2)
+    same_size(q, -1, "q", k, -1, "k")
+    same_size(k, -2, "k", v, -2, "v")
+    leading = batch(q=q, k=k, v=v)
+    single = keep_float32 and np.result_type(q, k, v) == np.float32
+    dtype = np.float32 if single else np.float64
+    arrays = (a.astype(dtype, copy=False) for a in (q, k, v))
+    return *(np.broadcast_to(a, (*leading, *a.shape[-2:])) for a in arrays), leading
+
+
+def targets(ids, logits_shape, ignore_id):
+    """Return which targets count, and the token ids of those.
+
+    >>> targets([1, 0, 2], logits_shape=(3, 5), ignore_id=0)
+    (array([ True, False,  True]), array([1, 2]))
+    """
+    ids = integers(ids, "targets")
+    *rows, vocab_size = logits_shape
+    if ids.shape != tuple(rows):
+        raise ValueError(
+            f"targets must have shape {tuple(rows)}, one for each row of logits, "
+            f"got shape {ids.shape}."
+        )
+    kept = np.ones(ids.shape, dtype=bool) if ignore_id is None else ids != ignore_id
+    if not kept.any():
+        raise ValueError(
+            f"targets must hold a token to score, but every one is ignore_id = {ignore_id}."
+        )
+    return kept, token_ids(ids[kept], vocab_size, "targets")
+
+
+def fraction(x, name):
+    """Return `x` if it is a number from 0 to 1.
+
+    >>> fraction(0.1, "smoothing")
+    0.1
+    """
+    if not 0 <= x <= 1:
+        raise ValueError(f"{name} must lie between 0 and 1, got {x}.")
+    return x
+
+
+def at_least_one(x, name):
+    """Return `x` as a float64 array with no entry below 1.
+
+    >>> at_least_one(4, "step")
+    array(4.)
+    """
+    x = floats(x, name)
+    if x.min() < 1:
+        raise ValueError(f"{name} must be at least 1, got {x.min():g}.")
+    return x
