@@ -267,6 +267,8 @@ def same_value(value: Any, expected: Any) -> bool:
     """Equal to within float rounding, whatever the dtype and the kind of sequence."""
     one, other = as_array(value), as_array(expected)
     if one is not None and other is not None:
+        if one.dtype.kind in "biu" and other.dtype.kind in "biu":
+            return np.array_equal(one, other)
         return one.shape == other.shape and np.allclose(
             one, other, rtol=1e-5, atol=1e-8, equal_nan=True
         )
