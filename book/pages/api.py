@@ -2,10 +2,13 @@
 
 import ast
 import doctest
+import re
 
 from book.pages.chapters import ROOT
 
 MODULES = ("ref", "model", "generate", "tokenizer", "data", "train", "plots", "check", "ledger")
+# The last paragraph of a docstring, when it names equations or documents.
+SOURCE = re.compile(r"(Eq\.|Table|notes|slides|whiteboard|handwritten|2017 paper)[^\n]*\.$")
 INTRODUCTION = """\
 # The library
 
@@ -68,4 +71,6 @@ def _prose(docstring: str | None) -> str:
                 for n, line in enumerate(piece.source.splitlines())
             )
             parts.append(f"```pycon\n{example}{piece.want}```")
+    if parts and SOURCE.match(parts[-1]):
+        parts[-1] = f"Where it stands: {parts[-1]}"
     return "\n\n".join(part for part in parts if part).replace("```\n\n```pycon\n", "") + "\n"
