@@ -13,7 +13,7 @@ import pytest
 from tfmlib import check as learner
 from tfmlib import progress, ref, runner
 from tfmlib.exercises import find
-from tfmlib.judge import judge
+from tfmlib.judge import AnswerError, judge, require_same
 from tfmlib.render import Item, Message
 
 WEIGHTS = "4.3"
@@ -175,6 +175,13 @@ def test_an_object_that_claims_to_equal_anything_does_not_pass(capsys):
         __hash__ = float.__hash__
 
     assert "passed" not in told(capsys, lambda d, q, k: Liar(1), "4.5")
+
+
+def test_a_list_of_arrays_of_different_shapes_is_compared_item_by_item():
+    right = [np.ones((2, 3)), np.zeros(5)]
+    require_same([np.ones((2, 3)), np.zeros(5)], right)
+    with pytest.raises(AnswerError, match=r"Item 1: Expected shape \(5,\), got \(3,\)"):
+        require_same([np.ones((2, 3)), np.zeros(3)], right)
 
 
 # --- right answers ------------------------------------------------------------------------------

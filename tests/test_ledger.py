@@ -789,9 +789,8 @@ def test_ids_used_in_chapters_exist():
     assert not unknown
 
 
-def unused_ids():
-    """Entries that no chapter uses; to be empty when all chapters are written."""
-    return sorted(IDS - set(chapter_facts.ledger_uses(chapter_facts.CHAPTERS)))
+def test_every_entry_is_used_in_a_chapter():
+    assert not IDS - set(chapter_facts.ledger_uses(chapter_facts.CHAPTERS))
 
 
 # --- the equations' page ------------------------------------------------------------------------

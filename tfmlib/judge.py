@@ -148,7 +148,7 @@ def require_same(value: Any, expected: Any, tolerance: float = 1e-6) -> None:
             raise AnswerError(f"Expected {_describe(expected)}, got {_describe(value)}.")
         if value != expected:
             raise AnswerError(f"It returned {_describe(value)}, which is not right.")
-    elif isinstance(expected, list | tuple) and not _is_numeric(expected):
+    elif isinstance(expected, list | tuple) and as_array(expected) is None:
         _require_same_items(value, expected, tolerance)
     else:
         _require_same_array(value, expected, tolerance)
