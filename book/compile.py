@@ -204,6 +204,7 @@ def run(notebook: nbformat.NotebookNode, path: Path) -> None:
         timeout=SECONDS_PER_CELL,
         kernel_name="python3",
         record_timing=False,
+        coalesce_streams=True,  # else a slow cell's prints fall into several boxes by chance
         extra_arguments=["--IPKernelApp.log_level=40"],  # a local kernel: no word on encryption
         resources={"metadata": {"path": str(path.parent)}},
     )

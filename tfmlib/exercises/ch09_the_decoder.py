@@ -255,7 +255,7 @@ def drops_the_end(table, start, end, most):
     return [token for token in _greedy(table, start, end, most) if token != end]
 
 
-@GREEDY.mistake("It does not stop at the end token.")
+@GREEDY.mistake("Your loop goes on behind the end token: stop as soon as that is the one chosen.")
 def ignores_the_end(table, start, end, most):
     return _greedy(table, start, -1, most)
 
@@ -366,7 +366,8 @@ NUCLEUS = Exercise(
     signature="nucleus(probabilities, p)",
     oracle=_nucleus,
     hints=(
-        "A token is likely enough to be kept if what those before it have reached?",
+        "Going down from the likeliest token: what must the sum of those before it not have "
+        "reached yet, if a token is to be kept?",
         "Sort from the likeliest down; keep where cumsum minus the own probability is below p.",
         "probabilities (V,) in and out, each token in its old place, sum 1.",
     ),
@@ -622,7 +623,10 @@ def _trap(size, first=0.55):
     return table
 
 
-@FOOL.mistake("Every row is even: then no sentence is more probable than a shorter one.")
+@FOOL.mistake(
+    "Every row is even: then nothing misleads greedy. Its first step must prefer a token after "
+    "which everything is uncertain."
+)
 def is_even(size):
     return np.full((size, size), 1 / size)
 
