@@ -265,7 +265,7 @@ class BPETokenizer(Tokenizer):
     """
 
     def __init__(self, merges: Iterable[tuple[int, int]]):
-        """Number the merges, pairs of older ids, in the order in which they were learnt."""
+        """Number the merges, pairs of older ids, in the order in which they were learned."""
         self.merges: list[tuple[int, int]] = []
         self._pieces = [name.encode() for name in self.special]
         self._pieces += [bytes([value]) for value in range(256)]
@@ -334,7 +334,7 @@ class BPETokenizer(Tokenizer):
         return ids
 
     def _encode_word(self, word: str) -> list[int]:
-        """Apply the merges in the order in which they were learnt, the oldest that fits first."""
+        """Apply the merges in the order in which they were learned, the oldest that fits first."""
         symbols = _to_symbols(word)
         while pairs := [pair for pair in _neighbours(symbols) if pair in self._merged]:
             oldest = min(pairs, key=self._merged.__getitem__)

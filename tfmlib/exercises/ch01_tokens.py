@@ -86,7 +86,7 @@ def collects_letters(sentences):
     return SPECIAL + list(dict.fromkeys("".join(sentences).lower()))
 
 
-@VOCABULARY.mistake("Show and show are two words in yours: make the letters small first.")
+@VOCABULARY.mistake("Show and show are two words in yours: turn the letters into lower case first.")
 def tells_capitals_apart(sentences):
     return SPECIAL + list(dict.fromkeys(" ".join(sentences).split()))
 
@@ -175,7 +175,7 @@ def forgets_the_end(sentence, vocabulary):
     return _encode(sentence, vocabulary)[:-1]
 
 
-@ENCODE.mistake("Words with a capital became unknown: make the letters small first.")
+@ENCODE.mistake("Words with a capital became unknown: turn the letters into lower case first.")
 def does_not_lower(sentence, vocabulary):
     ids = {token: number for number, token in enumerate(vocabulary)}
     words = [ids.get(word, ids["<unk>"]) for word in sentence.split()]
@@ -376,7 +376,7 @@ def _(answer):
 
 @PAIR.mistake(
     "Among equally frequent pairs you took the one that occurs first: take the smallest, or the "
-    "order of the texts decides what is learnt."
+    "order of the texts decides what is learned."
 )
 def takes_the_first_of_equals(words):
     return _pair_counts(words).most_common(1)[0][0]
@@ -548,7 +548,7 @@ ENCODE_BYTES = Exercise(
     oracle=_encode_bytes,
     hints=(
         "Which merge must come first: the one that is longest, the one that stands first in the "
-        "text, or the one that was learnt first?",
+        "text, or the one that was learned first?",
         "ids = list(text.encode('utf-8')); for number, pair in enumerate(merges): merge the pair "
         "into 256 + number.",
         "A string and a list of pairs in, a list of ids out; without merges, one id a byte.",
@@ -561,7 +561,7 @@ ENCODE_BYTES = Exercise(
 # n·e comes before o·n, so "one" is o·ne although on·e begins earlier; then ney, mo, money, hon.
 _MONEY = [(110, 101), (111, 110), (256, 121), (109, 111), (259, 258), (104, 257)]
 _BANANA = _learn("bananabandana", 3)
-ENCODE_BYTES.case("merges that compete", "the merge learnt first wins", "money one honey", _MONEY)
+ENCODE_BYTES.case("merges that compete", "the merge learned first wins", "money one honey", _MONEY)
 ENCODE_BYTES.case("merges on merges", "later merges join earlier ones", "bananas", _BANANA)
 ENCODE_BYTES.case(
     "letters of two bytes", "ids are of bytes, not of characters", "Öl für 5 €", [(195, 182)]
@@ -575,7 +575,7 @@ def _(answer):
 
 
 @ENCODE_BYTES.invariant(
-    "no merge that was learnt is left undone", "no learnt pair stands in the result"
+    "no merge that was learned is left undone", "no learned pair stands in the result"
 )
 def _(answer):
     ids = answer("one money, two moneys, no honey", _MONEY)
@@ -592,7 +592,7 @@ def applies_merges_backwards(text, merges):
 
 @ENCODE_BYTES.mistake(
     "You took the longest token that fits at each place: merges are applied in the order in which "
-    "they were learnt."
+    "they were learned."
 )
 def takes_the_longest(text, merges):
     pieces, rest, ids = _pieces(merges), text.encode("utf-8"), []
