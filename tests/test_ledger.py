@@ -5,6 +5,7 @@ import doctest
 import html
 import json
 import math
+import os
 import re
 import subprocess
 import sys
@@ -863,5 +864,17 @@ def test_the_chapter_of_an_equation_fills_in_as_chapters_come(parity, tmp_path):
 
 
 def test_the_committed_pages_are_what_the_code_makes_of_the_chapters():
+    from tfmlib.pretrained import HOW_TO_GET_WEIGHTS, find_weights
+
+    if find_weights() is None:  # the ledger's page tells what they show
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(HOW_TO_GET_WEIGHTS)
     for path, text in made().items():
         assert path.read_text("utf-8") == text, f"{path.name} is stale: run make notebooks"
+
+
+def test_a_published_encoder_decides_on_context(monkeypatch):
+    """One that keeps the two meanings together would turn the claim into an erratum."""
+    monkeypatch.setattr(whiteboard, "published_similarities", lambda: np.array([0.99, 0.98]))
+    assert not whiteboard.context.test().holds
+    monkeypatch.setattr(whiteboard, "published_similarities", lambda: np.array([0.99, 0.52]))
+    assert whiteboard.context.test().holds

@@ -1,5 +1,7 @@
 """The whiteboard: dot products, two softmaxes by hand, positions, context and heads."""
 
+from functools import cache
+
 import numpy as np
 
 from tfmlib import ref
@@ -177,21 +179,57 @@ def before_and_after(word, sentences, rng):
     return before, after
 
 
+@cache
+def published_similarities():
+    """Cosine of “interest” in two sentences, layer by layer, in a published encoder.
+
+    None where torch or the published weights are not installed.
+    """
+    try:
+        import torch
+
+        from tfmlib.pretrained import find_weights, load_encoder, load_tokenizer
+    except ImportError:
+        return None
+    if find_weights() is None:
+        return None
+    encoder, tokenizer, layers = load_encoder(), load_tokenizer(), []
+    for words in (BIKING, LOAN):
+        ids = tokenizer.encode(" ".join(words))
+        at = ids.index(tokenizer.vocabulary["interest"])
+        layers.append(encoder.layers(torch.tensor([ids]))[:, 0, at].detach().numpy())  # (layers, D)
+    return ref.cosine_similarity(*layers)
+
+
+def published_evidence():
+    similarities = published_similarities()
+    if similarities is None:
+        return {"in a published encoder": "not tried: its weights are not installed"}
+    first, last = similarities[0], similarities[-1]
+    return {
+        "in all-MiniLM-L6-v2, cosine of “interest” (biking) and “interest” (loan)": (
+            f"{shown(first, 2)} at the embedding, {shown(last, 2)} after the last layer"
+        )
+    }
+
+
 @BOARD.tested(
     "context",
     "why transformers",
     "“bank” and “interest” mean two things each: one embedding cannot serve both, attention "
     "updates it.",
+    evidence=published_evidence,
 )
 def context():
     rng, holds = np.random.default_rng(71), True
+    if (similarities := published_similarities()) is not None:
+        holds &= bool(similarities[0] > 0.9 and similarities[-1] < 0.6)
     for word, sentences in (("bank", (MONEY, RIVER)), ("interest", (BIKING, LOAN))):
         before, after = before_and_after(word, sentences, rng)
         holds &= same(*before) and moved(*after)
     return Outcome(
         holds,
-        "before attention a word has one vector in both of its sentences, after it two "
-        "(the mechanism, with random embeddings)",
+        "before attention a word has one vector in both of its sentences, after it two",
     )
 
 
