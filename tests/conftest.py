@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from browser import FLAGS, HOW_TO_INSTALL, find_chromium
 
 ROOT = Path(__file__).resolve().parent.parent

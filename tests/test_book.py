@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from bs4 import BeautifulSoup
+
 from conftest import ROOT, build_book
 
 pytestmark = pytest.mark.book

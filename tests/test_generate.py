@@ -283,8 +283,7 @@ def beam_with_lists(model, src, max_length, beams, length_penalty):
             for tokens, log_p in live
             for token, more in enumerate(log_probabilities(model, src, tokens))
         ]
-        room = beams - len(finished)  # who has finished keeps a place
-        grown = sorted(grown, key=lambda pair: -pair[1])[:room]
+        grown = sorted(grown, key=lambda pair: -pair[1])[:beams]
         live = []
         for tokens, log_p in grown:
             if tokens[-1] == END or len(tokens) == max_length:

@@ -247,7 +247,7 @@ def beam_search(
     """Follow the `beams` likeliest beginnings side by side and return the best finished sequence.
 
     A sequence of n tokens scores its log-probability over ((5 + n) / 6)^length_penalty: the sum
-    alone would favour short ones. A beginning that ends leaves the beam, which narrows by one.
+    alone would favour short ones. A beginning that ends leaves its place to those that go on.
 
     >>> from tfmlib.model import TransformerConfig
     >>> model, src = Transformer(TransformerConfig.preset("tiny")), torch.tensor([[5, 7]])
