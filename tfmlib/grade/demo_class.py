@@ -28,7 +28,7 @@ STUDENTS = 30
 CHAPTER = 4
 NAMES = "Ada Blaise Carl Dorothy Emmy Felix Grace Hedy Isaac Joan Kurt Leonhard Mary Niels Olga"
 NAMES += " Pierre Quirin Rosalind Sofia Tycho Ursula Vera Werner Xenia Yutaka Zhang Alan Barbara"
-NAMES += " Claude Donald"
+NAMES += " Donald Radia"
 
 
 @dataclass(frozen=True)
