@@ -21,6 +21,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tqdm import tqdm
 
 from book.manuscript import (
+    LEDGER,
     Block,
     Chapter,
     Exercise,
@@ -38,7 +39,6 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-LEDGER = re.compile(r"\{ledger\}`(?P<id>[^`]+)`")
 SECONDS_PER_CELL = 300
 
 

@@ -21,6 +21,7 @@ CODE_CELL = re.compile(r"^(?P<fence>`{3,})\{code-cell\}")
 FENCE = re.compile(r"^(?P<fence>`{3,}|:{3,})(?P<rest>.*)$")
 CHECK = re.compile(r"""^check\(\s*["'](?P<id>[^"']+)["']""", re.MULTILINE)
 LABEL = re.compile(r"^:label: *ex-(?P<chapter>\d+)-(?P<number>\d+) *$", re.MULTILINE)
+LEDGER = re.compile(r"\{ledger\}`(?P<id>[^`]+)`")
 SOLVES = re.compile(r"^ex-(?P<chapter>\d+)-(?P<number>\d+)$")
 
 

@@ -3,10 +3,11 @@
 import re
 from pathlib import Path
 
+from book.manuscript import LEDGER
+
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = ROOT / "book/chapters"
 
-USE = re.compile(r"\{ledger\}`(?P<id>[^`]+)`")
 TITLE = re.compile(r"^# (?P<title>.+)$", re.MULTILINE)
 LABEL = re.compile(r"^:label: *(?P<label>eq-\S+) *$", re.MULTILINE)
 
@@ -20,7 +21,7 @@ def ledger_uses(folder: Path) -> dict[str, list[tuple[str, str]]]:
     """Ledger id -> the chapters, as (file stem, title), that carry its badge."""
     uses: dict[str, list[tuple[str, str]]] = {}
     for path in sorted(folder.glob("*.md")):
-        for id in dict.fromkeys(USE.findall(path.read_text(encoding="utf-8"))):
+        for id in dict.fromkeys(LEDGER.findall(path.read_text(encoding="utf-8"))):
             uses.setdefault(id, []).append((path.stem, chapter_title(path)))
     return uses
 
