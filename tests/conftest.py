@@ -104,3 +104,15 @@ def chromium():
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def level(request, tmp_path_factory) -> str:
+    """How well this system can shut a notebook in, tried with the limits of the test's module."""
+    from tfmlib.grade import choose_level
+    from tfmlib.grade.sandbox import make_stage
+
+    try:
+        return choose_level(make_stage(tmp_path_factory.mktemp("stage")), request.module.LIMITS)
+    except SystemExit as reason:
+        pytest.skip(str(reason))

@@ -18,7 +18,7 @@ import pytest
 import tfmlib.grade as grading
 from tfmlib.check import feedback
 from tfmlib.exercises import find
-from tfmlib.grade import choose_level, demo_class, grade, marking, report, sandbox, submissions
+from tfmlib.grade import demo_class, grade, marking, report, sandbox, submissions
 from tfmlib.grade.sandbox import Limits, make_stage
 from tfmlib.judge import BLANK, FAILED, PASSED, judge
 from tfmlib.verify import ROOT, cells
@@ -28,14 +28,6 @@ SOLVED = {id: cell.source for id, cell in cells("solutions").items() if id.start
 SETUP = cells("solutions")["4.1"].setup
 LIMITS = Limits(cell=10, cells=40, call=5, exercise=10, restarts=2)
 WRONG_SOFTMAX = "def softmax(x):\n    return np.exp(x) / np.exp(x).sum(axis=-1, keepdims=True)\n"
-
-
-@pytest.fixture(scope="module")
-def level(tmp_path_factory):
-    try:
-        return choose_level(make_stage(tmp_path_factory.mktemp("stage")), LIMITS)
-    except SystemExit as reason:
-        pytest.skip(str(reason))
 
 
 def code(*sources: str) -> list[dict]:

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tfmlib.grade import choose_level, grade
-from tfmlib.grade.sandbox import BrokenError, Limits, Sandbox, as_reply, is_small, make_stage
+from tfmlib.grade import grade
+from tfmlib.grade.sandbox import BrokenError, Limits, Sandbox, as_reply, is_small
 from tfmlib.verify import ROOT, cells
 from tfmlib.wire import encode
 
@@ -249,14 +249,6 @@ def notebook(attack: str, names: dict) -> str:
     sources += [attack if id == ATTACKED else cell.source for id, cell in solved.items()]
     made = [{"cell_type": "code", "metadata": {}, "source": s} for s in sources]
     return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": made})
-
-
-@pytest.fixture(scope="module")
-def level(tmp_path_factory):
-    try:
-        return choose_level(make_stage(tmp_path_factory.mktemp("stage")), LIMITS)
-    except SystemExit as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.fixture(scope="module")

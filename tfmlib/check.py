@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tfmlib import progress as log
-from tfmlib.exercises import HINTS, Exercise, all_exercises, find
+from tfmlib.exercises import HINTS, Exercise, all_exercises, find, modules
 from tfmlib.judge import BLANK, PASSED, Report, judge
 from tfmlib.render import Item, Message
 
@@ -87,8 +87,6 @@ def feedback(report: Report) -> Message:
 
 def solution_path(exercise: Exercise) -> str:
     """Where the solved exercise stands, seen from a notebook."""
-    from tfmlib.exercises import modules
-
     topic = modules()[exercise.chapter][5:].replace("_", "-")
     return f"../solutions/{exercise.chapter:02}-{topic}.ipynb"
 

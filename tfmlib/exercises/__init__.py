@@ -20,7 +20,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -78,7 +78,7 @@ class Exercise:
     def chapter(self) -> int:
         return int(self.id.split(".")[0])
 
-    @property
+    @cached_property
     def answers_with_lists(self) -> bool:
         """Whether a right answer is a list or a string rather than an array or a number."""
         return self.oracle is not None and isinstance(
