@@ -12,7 +12,7 @@ INSTALLED_PEERS := $(VENV)/installed-peers
 ONLY ?=
 FORCE ?=
 
-.PHONY: book test lab notebooks verify demo-class bench clean
+.PHONY: book test lab notebooks verify train demo-class bench clean
 
 book: $(INSTALLED)           ## build the HTML book
 	$(BIN)/jupyter-book build . -n -W --keep-going
@@ -24,13 +24,16 @@ test: $(INSTALLED)           ## run every test, notebooks and browser included
 
 lab: $(INSTALLED)            ## work the exercises in JupyterLab
 	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks \
-		--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
+		--LabApp.app_settings_dir=$(CURDIR)/book/_lab
 
 notebooks: $(INSTALLED)      ## compile what changed in the manuscript: ONLY=04 one chapter, FORCE=1 run all again
 	$(BIN)/python -m book.compile $(if $(ONLY),--only $(ONLY)) $(if $(FORCE),--force)
 
 verify: $(INSTALLED)         ## prove every exercise against wrong answers: ONLY=4.3 one exercise
 	$(BIN)/python -m tfmlib verify $(if $(ONLY),--only $(ONLY))
+
+train: $(INSTALLED)          ## train the translator of number words, or go on with its training: about 4 minutes
+	$(BIN)/python -m tfmlib train --task en-de --preset tiny --steps 1000 --out _build/en-de --resume
 
 demo-class: $(INSTALLED)     ## make 30 synthetic submissions and grade them
 	$(BIN)/python -m tfmlib.grade.demo_class -o _build/demo-class

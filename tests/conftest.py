@@ -34,6 +34,12 @@ class Book:
         return pages
 
     @property
+    def page_names(self) -> list[str]:
+        """Their addresses; index.html only leads on to another."""
+        names = [page.relative_to(self.html).as_posix() for page in self.pages]
+        return [name for name in names if name != "index.html"]
+
+    @property
     def chapters(self) -> list[Path]:
         return [page for page in self.pages if page.parent.name == "notebooks"]
 
@@ -104,6 +110,29 @@ def chromium():
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def one_thread():
+    """Small products are fastest on one thread; and with more, sums are taken in another order."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def parallel_text(tmp_path_factory) -> list[str]:
+    """Two files of 49 numbers in words, and the flags of the training command that name them."""
+    from tfmlib import data
+
+    files = [tmp_path_factory.mktemp("text") / name for name in ("source", "target")]
+    pairs = data.number_pairs(range(3, 100, 2))
+    for file, texts in zip(files, zip(*pairs, strict=True), strict=True):
+        file.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    return ["--source", str(files[0]), "--target", str(files[1])]
 
 
 @pytest.fixture(scope="module")

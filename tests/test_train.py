@@ -1,23 +1,18 @@
 """Training: the loss and the schedule are the reference's, and a small model learns by heart."""
 
+import doctest
+
 import numpy as np
 import pytest
 import torch
 
 from tfmlib import data, ref, train
 from tfmlib.model import Transformer, TransformerConfig
+from tfmlib.parallel import World
 
 B, T, V, PAD = 3, 5, 7, 0
 PAIRS = data.number_pairs([*range(7, 100, 5), 100])
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    """Small products are fastest on one thread, and busy cores cannot hold them up."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")
@@ -25,10 +20,14 @@ def tokenizer():
     return data.number_task(below=100, train=10, validation=1, test=1).tokenizer
 
 
-def tiny(tokenizer, **changes):
+def tiny(tokenizer, dropout=0.0):
     torch.manual_seed(0)
     sizes = {"d_model": 32, "heads": 2, "d_ff": 64, "encoder_layers": 1, "decoder_layers": 1}
-    return Transformer(TransformerConfig(tokenizer.vocab_size, **sizes, dropout=0.0, **changes))
+    return Transformer(TransformerConfig(tokenizer.vocab_size, **sizes, dropout=dropout))
+
+
+def same_weights(one, other):
+    return all(map(torch.equal, one.parameters(), other.parameters()))
 
 
 # --- the objective ------------------------------------------------------------------------------
@@ -125,8 +124,8 @@ def test_the_same_seed_trains_to_the_same_weights_and_half_by_half_too(tokenizer
     optimizer = train.make_optimizer(models[2])
     list(train.train(models[2], batches, 3, optimizer=optimizer))
     list(train.train(models[2], batches, 6, optimizer=optimizer, first=4))
-    for one, *others in zip(*(model.parameters() for model in models), strict=True):
-        assert all(torch.equal(one, other) for other in others)
+    assert same_weights(models[0], models[1])
+    assert same_weights(models[0], models[2])
 
 
 def test_dropout_is_on_in_every_step_and_the_mode_is_kept_by_evaluation(tokenizer):
@@ -152,6 +151,90 @@ def test_a_loss_that_is_not_finite_stops_with_the_step(tokenizer):
     assert all(p.isfinite().all() for p in model.encoder.parameters())  # nothing was moved
 
 
+def test_a_gradient_that_is_not_finite_stops_with_the_step_and_moves_nothing(tokenizer):
+    """A loss may be finite and its gradient not: a checkpoint after it would be worthless."""
+    model, untouched = tiny(tokenizer), tiny(tokenizer)
+    model.decoder[0].feed_forward[0].weight.register_hook(lambda gradient: gradient * torch.inf)
+    with pytest.raises(FloatingPointError, match="gradient's length in step 1 is nan"):
+        list(train.train(model, data.Batches(PAIRS, tokenizer, 7), 3))
+    assert same_weights(model, untouched)
+
+
+def test_with_a_seed_the_random_numbers_follow_from_the_step_alone(tokenizer):
+    """Whatever is drawn in between, and wherever the run begins again, the masks are the same."""
+    batches = data.Batches(PAIRS, tokenizer, 7)
+    models = [tiny(tokenizer, dropout=0.3) for _ in range(2)]
+    list(train.train(models[0], batches, 6, seed=11))
+    optimizer = train.make_optimizer(models[1])
+    torch.manual_seed(999)
+    for steps, first in ((2, 1), (6, 3)):
+        for _ in train.train(models[1], batches, steps, optimizer=optimizer, first=first, seed=11):
+            torch.rand(13)
+    assert same_weights(*models)
+
+
+def test_another_seed_another_step_and_another_process_draw_other_numbers(tokenizer):
+    drawn = []
+
+    class Drawing(data.Batches):
+        """The first random number after each seeding: a step takes its batch right then."""
+
+        def __getitem__(self, step):
+            drawn.append(torch.rand(1).item())
+            return super().__getitem__(step)
+
+    class Quiet(World):
+        total = staticmethod(lambda value: value)
+
+    model, batches = tiny(tokenizer), Drawing(PAIRS, tokenizer, 7)
+    for seed, rank in ((11, 0), (11, 1), (12, 0), (1, 11)):
+        list(train.train(model, batches, 5, seed=seed, world=Quiet(rank, size=13)))
+    assert len(set(drawn)) == len(drawn) == 20
+    list(train.train(model, batches, 5, seed=11))
+    assert drawn[20:] == drawn[:5]
+
+
+def test_without_a_seed_torchs_own_generator_is_left_alone(tokenizer):
+    batches = data.Batches(PAIRS, tokenizer, 7)
+    torch.manual_seed(5)
+    wanted = torch.rand(3).tolist()
+    model = tiny(tokenizer)  # no dropout: nothing is drawn
+    torch.manual_seed(5)
+    list(train.train(model, batches, 2))
+    assert torch.rand(3).tolist() == wanted
+
+
+def test_the_forward_pass_may_be_another_callable_than_the_model(tokenizer):
+    model, plain = tiny(tokenizer), tiny(tokenizer)
+    calls = []
+
+    def forward(src, inputs):
+        calls.append(src.shape)
+        return model(src, inputs)
+
+    batches = data.Batches(PAIRS, tokenizer, 7)
+    list(train.train(model, batches, 3, forward=forward))
+    list(train.train(plain, batches, 3))
+    assert calls == [batches[step][0].shape for step in range(3)]
+    assert same_weights(model, plain)
+
+
+def test_half_precision_is_for_the_products_and_the_weights_stay_whole(tokenizer):
+    models = [tiny(tokenizer) for _ in range(2)]
+    seen = []
+    models[1].decoder[0].feed_forward.register_forward_hook(lambda *a: seen.append(a[-1].dtype))
+    batches = data.Batches(PAIRS, tokenizer, 7)
+    (whole,), (half,) = (
+        list(train.train(model, batches, 1, precision=precision))
+        for model, precision in zip(models, (None, torch.bfloat16), strict=True)
+    )
+    assert seen == [torch.bfloat16]
+    assert half.loss == pytest.approx(whole.loss, rel=0.02)
+    assert half.loss != whole.loss
+    assert torch.tensor(half.loss).bfloat16().item() != half.loss  # the loss is whole, too
+    assert {p.dtype for p in models[1].parameters()} == {torch.float32}
+
+
 # --- how good is it? ----------------------------------------------------------------------------
 
 
@@ -175,3 +258,9 @@ def test_exact_match_counts_whole_sentences(tokenizer, monkeypatch):
     pairs = [("a", "Sieben!"), ("b", "elf"), ("c", "sieben"), ("d", "zwei und zwanzig")]
     monkeypatch.setattr(train, "translate", lambda *_: written)
     assert train.exact_match(None, tokenizer, pairs) == 0.5
+
+
+def test_the_examples_in_the_docstrings_are_true():
+    result = doctest.testmod(train)
+    assert result.attempted > 3
+    assert result.failed == 0

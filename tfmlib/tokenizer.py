@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from tfmlib import ref
+from tfmlib.files import write_whole
 
 
 class Tokenizer:
@@ -73,7 +74,7 @@ class Tokenizer:
             f'"special": {json.dumps(self.special)},\n'
             f'"rows": [\n{lines}\n]}}\n'
         )
-        Path(path).write_text(text, encoding="utf-8", newline="\n")
+        write_whole(path, text.encode())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

@@ -1,16 +1,20 @@
 """The training loop: shifted targets, smoothed cross-entropy, Adam, and a warm-up of its rate."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from tfmlib import data, ref
-from tfmlib.generate import greedy
+from tfmlib.generate import beam_search, greedy
 from tfmlib.model import Transformer
+from tfmlib.parallel import ALONE, World, during
 from tfmlib.tokenizer import Tokenizer
 
 # --- the objective ------------------------------------------------------------------------------
@@ -70,9 +74,12 @@ class Step:
     tokens: int  # how many target tokens it predicted
 
 
-def make_optimizer(model: Transformer) -> torch.optim.Adam:
-    """Adam with the constants of the 2017 paper, §5.3; the loop sets its rate."""
-    return torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9)
+def make_optimizer(model: Transformer, fused: bool | None = None) -> torch.optim.Adam:
+    """Adam with the constants of the 2017 paper, §5.3; the loop sets its rate.
+
+    `fused` takes all of a step in one kernel: faster, and other in the last digit.
+    """
+    return torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=fused)
 
 
 def train(
@@ -86,63 +93,107 @@ def train(
     clip: float = 1.0,
     optimizer: torch.optim.Optimizer | None = None,
     first: int = 1,
+    seed: int | None = None,
+    world: World = ALONE,
+    forward: Callable[[Tensor, Tensor], Tensor] | None = None,
+    precision: torch.dtype | None = None,
 ) -> Iterator[Step]:
     """Take the steps from `first` to `steps`, and report each one as it is done.
 
     Nothing happens until you ask for the reports: `losses = [s.loss for s in train(…)]`.
+
+    With a `seed`, the random numbers of a step follow from it and the step alone, as its batch
+    does, so that a run can go on from any step. `forward` is the model compiled, or wrapped for a
+    `world` of several processes: each takes its rows of every batch, and without dropout they
+    train as one would. `precision` is that of the products, such as torch.bfloat16.
     """
     optimizer = optimizer or make_optimizer(model)
-    config, device = model.config, next(model.parameters()).device
+    forward = model if forward is None else forward  # a compiled model has no truth value
+    config, weight = model.config, next(model.parameters())
     for number in range(first, steps + 1):
         model.train()  # again each time: whoever took the last report may have evaluated
-        src, tgt = (torch.from_numpy(ids).to(device) for ids in batches[number - 1])
-        inputs, targets = shift(tgt)  # (B, T-1)
-        loss = cross_entropy(model(src, inputs), targets, smoothing, config.pad_id)
-        value = _finite(loss, number)  # before the step, which would spoil the weights
+        if seed is not None:
+            torch.manual_seed(_step_seed(seed, number, world.rank))
+        src, tgt, tokens = _own_rows(batches[number - 1], world, config.pad_id)
+        inputs, targets = shift(tgt.to(weight.device))  # (B, T-1)
         rate = learning_rate(number, config.d_model, warmup, peak)
         for group in optimizer.param_groups:
             group["lr"] = rate
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
-        optimizer.step()
-        yield Step(number, value, rate, int((targets != config.pad_id).sum()))
+        with during(f"step {number}"):
+            with torch.autocast(weight.device.type, precision, enabled=precision is not None):
+                logits = forward(src.to(weight.device), inputs)  # (B, T-1, V)
+            loss = cross_entropy(logits.to(weight.dtype), targets, smoothing, config.pad_id)
+            loss = loss * (tokens.own / tokens.all * world.size)  # gradients will be averaged
+            value = world.total(loss.item()) / world.size
+            _check_finite(value, f"loss of step {number}")  # before it spoils the weights
+            optimizer.zero_grad()
+            loss.backward()
+            norm = torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+            _check_finite(norm.item(), f"gradient's length in step {number}")
+            optimizer.step()
+        yield Step(number, value, rate, tokens.all)
 
 
-def _finite(loss: Tensor, number: int) -> float:
-    value = loss.item()
+def _step_seed(seed: int, number: int, rank: int) -> int:
+    """Another one for each step and process, so that no two of them drop the same entries."""
+    return int(np.random.SeedSequence([seed, number, rank]).generate_state(1, np.uint64)[0])
+
+
+class _Tokens(NamedTuple):
+    own: int  # how many target tokens this process predicts
+    all: int  # how many all processes predict
+
+
+def _own_rows(
+    batch: tuple[np.ndarray, np.ndarray], world: World, pad_id: int
+) -> tuple[Tensor, Tensor, _Tokens]:
+    """This process's rows of a batch; if there are none for it, one that counts for nothing.
+
+    It must take part, as the others wait for its gradient.
+    """
+    src, tgt = map(world.share, batch)
+    tokens = _Tokens(*(int((ids[:, 1:] != pad_id).sum()) for ids in (tgt, batch[1])))
+    if not tokens.own:
+        src, tgt = (ids[:1] for ids in batch)
+    return torch.from_numpy(src), torch.from_numpy(tgt), tokens  # (B, S), (B, T)
+
+
+def _check_finite(value: float, name: str) -> None:
     if not math.isfinite(value):
         raise FloatingPointError(
-            f"the loss of step {number} is {value}, expected a finite number; "
+            f"the {name} is {value}, expected a finite number; "
             "lower the learning rate or lengthen the warm-up."
         )
-    return value
 
 
 # --- how good is it? ----------------------------------------------------------------------------
 
 
 @torch.no_grad()
-def mean_loss(model: Transformer, batches: data.Batches) -> float:
+def mean_loss(model: Transformer, batches: data.Batches, world: World = ALONE) -> float:
     """The cross-entropy of a token, without smoothing and without dropout, over an epoch."""
     device, pad_id = next(model.parameters()).device, model.config.pad_id
     was_training = model.training
     model.eval()
     total, count = 0.0, 0
-    for src, tgt in batches:
-        inputs, targets = shift(torch.from_numpy(tgt).to(device))
-        logits = model(torch.from_numpy(src).to(device), inputs)  # (B, T-1, V)
-        tokens = int((targets != pad_id).sum())
-        total += cross_entropy(logits, targets, ignore_id=pad_id).item() * tokens
-        count += tokens
+    for batch in batches:
+        src, tgt, tokens = _own_rows(batch, world, pad_id)
+        inputs, targets = shift(tgt.to(device))
+        logits = model(src.to(device), inputs)  # (B, T-1, V)
+        total += cross_entropy(logits, targets, ignore_id=pad_id).item() * tokens.own
+        count += tokens.all
     model.train(was_training)
-    return total / count
+    return world.total(total) / count
 
 
 def translate(
-    model: Transformer, tokenizer: Tokenizer, texts: Sequence[str], batch_size: int = 256
+    model: Transformer,
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    batch_size: int = 256,
+    beams: int = 1,
 ) -> list[str]:
-    """Translate each text greedily, into at most twice its tokens and ten more."""
+    """Translate each text, greedily or with beams, into at most twice its tokens and ten more."""
     device = next(model.parameters()).device
     sources = [data.encode_source(tokenizer, text) for text in texts]
     order = sorted(range(len(texts)), key=lambda i: len(sources[i]))  # little padding
@@ -150,7 +201,8 @@ def translate(
     for begin in range(0, len(order), batch_size):
         rows = order[begin : begin + batch_size]
         src = torch.from_numpy(tokenizer.pad(sources[i] for i in rows)).to(device)  # (B, S)
-        ids = greedy(model, src, _longest(src.shape[1]))  # (B, T)
+        choose = greedy if beams == 1 else partial(beam_search, beams=beams)
+        ids = choose(model, src, _longest(src.shape[1]))  # (B, T)
         for i, row in zip(rows, ids.tolist(), strict=True):
             translations[i] = tokenizer.decode(row[: _longest(len(sources[i]))])
     return translations
@@ -166,6 +218,18 @@ def exact_match(
 ) -> float:
     """The share of the sources that are translated into exactly their targets."""
     written = translate(model, tokenizer, [source for source, _ in pairs], batch_size)
-    # A target as the tokenizer can write it: without capitals and commas, say.
-    wanted = [tokenizer.decode(tokenizer.encode(target)) for _, target in pairs]
-    return sum(map(str.__eq__, written, wanted)) / len(pairs)
+    return share_equal(written, writable_targets(tokenizer, pairs))
+
+
+def share_equal(written: Sequence[str], wanted: Sequence[str]) -> float:
+    """The share of texts that are exactly what was wanted.
+
+    >>> share_equal(["zwei", "drei"], ["zwei", "vier"])
+    0.5
+    """
+    return sum(map(str.__eq__, written, wanted)) / len(wanted)
+
+
+def writable_targets(tokenizer: Tokenizer, pairs: Sequence[data.Pair]) -> list[str]:
+    """Each target as the tokenizer can write it: without capitals and commas, say."""
+    return [tokenizer.decode(tokenizer.encode(target)) for _, target in pairs]

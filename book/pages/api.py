@@ -6,7 +6,8 @@ import re
 
 from book.pages.chapters import ROOT
 
-MODULES = ("ref", "model", "generate", "tokenizer", "data", "train", "plots", "check", "ledger")
+MODULES = ("ref", "model", "generate", "tokenizer", "data", "train", "parallel", "checkpoint")
+MODULES += ("translator", "plots", "check", "ledger")
 # The last paragraph of a docstring, when it names equations or documents.
 SOURCE = re.compile(r"(Eq\.|Table|notes|slides|whiteboard|handwritten|2017 paper)[^\n]*\.$")
 INTRODUCTION = """\
@@ -18,7 +19,7 @@ docstring; its example is run by the tests. Read the source, too: it is short.
 
 
 def api_page() -> str:
-    """One section a module, one entry a public function or class."""
+    """One section a module, one entry a public function or class that has something to say."""
     return "\n".join([INTRODUCTION, *(_module(name) for name in MODULES if _source(name))])
 
 
@@ -35,7 +36,9 @@ def _module(name: str) -> str:
     entries = [
         _entry(node)
         for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and not node.name.startswith("_")
+        and ast.get_docstring(node)
     ]
     return "\n".join([f"## tfmlib.{name}\n", _prose(ast.get_docstring(tree)), *entries])
 

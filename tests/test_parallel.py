@@ -1,0 +1,343 @@
+"""Several processes train as one: torchrun really starts them, and one of them is really killed."""
+
+import doctest
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+import pytest
+import torch
+
+from tfmlib import parallel
+from tfmlib.parallel import ALONE, World
+from tfmlib.run import Run, RunError
+from tfmlib.session import Session
+
+SECONDS = 120  # far more than any of these runs needs, even on a busy machine
+
+no_torchrun = pytest.mark.skipif(
+    sys.platform == "win32", reason="torchrun and kill -9 are for Linux and macOS"
+)
+
+# --- starting and ending ------------------------------------------------------------------------
+
+
+class Job:
+    """What one command started, and what it has written so far."""
+
+    def __init__(self, command: list[str], output: Path):
+        self.output = output
+        with output.open("wb") as file:
+            self.process = psutil.Popen(
+                [sys.executable, *command],
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env=os.environ | {"OMP_NUM_THREADS": "1"},
+            )
+
+    def wait(self) -> int:
+        """The exit code, once it has ended."""
+        return self.process.wait(SECONDS)
+
+    def worker(self, rank: int) -> psutil.Process:
+        """The process to which torchrun gave this rank."""
+        return next(p for p in self.process.children() if p.environ()["RANK"] == str(rank))
+
+    @property
+    def text(self) -> str:
+        return self.output.read_text(encoding="utf-8", errors="replace")
+
+
+@contextmanager
+def started(*command: str, output: Path, processes: int = 1, restarts: int = 0):
+    """Whatever happens in the test, no process of the job is left behind."""
+    torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    torchrun += [f"--max-restarts={restarts}"]
+    job = Job([*(torchrun if processes > 1 else []), *command], output)
+    try:
+        yield job
+    finally:
+        if job.process.is_running():
+            family = [*job.process.children(recursive=True), job.process]
+            for process in family:
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
+            psutil.wait_procs(family, SECONDS)
+
+
+# --- one world ----------------------------------------------------------------------------------
+
+
+def test_every_row_goes_to_one_process_and_the_first_ones_get_more():
+    rows = list(range(7))
+    shares = [World(rank, size=3).share(rows) for rank in range(3)]
+    assert shares == [[0, 3, 6], [1, 4], [2, 5]]
+    assert World(rank=2, size=3).share(rows[:2]) == []
+
+
+def test_alone_there_is_nobody_to_ask(monkeypatch):
+    for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"):
+        monkeypatch.delenv(name, raising=False)
+    assert parallel.join("cpu") is ALONE
+    model = object()
+    assert ALONE.wrap(model, "cpu") is model
+    assert ALONE.total(3.25) == 3.25
+    assert ALONE.is_main
+    ALONE.wait()
+    parallel.leave(ALONE)
+
+
+def test_a_device_that_cannot_work_together_is_refused_before_anything_starts(monkeypatch):
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ValueError, match="need the device cpu or cuda, got mps"):
+        parallel.join("mps")
+
+
+def test_more_processes_than_gpus_are_refused(monkeypatch):
+    monkeypatch.setenv("RANK", "3")
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    monkeypatch.setattr(parallel.torch.cuda, "device_count", lambda: 3)
+    with pytest.raises(ValueError, match=r"each of the 3 GPUs.*lower --nproc-per-node to 3"):
+        parallel.join("cuda")
+
+
+def test_only_the_loss_of_a_process_is_called_so():
+    with pytest.raises(parallel.WorkerLost, match="lost during step 7"), parallel.during("step 7"):
+        raise RuntimeError("[third_party/gloo/transport/tcp/pair.cc:553] Connection closed")
+    with pytest.raises(RuntimeError, match="not enough memory") as caught, parallel.during("it"):
+        raise RuntimeError("DefaultCPUAllocator: not enough memory")
+    assert not isinstance(caught.value, parallel.WorkerLost)
+
+
+def test_processes_agree_on_a_new_word_whatever_the_dead_have_left():
+    """The main process comes first and finds what those before it wrote, not yet what is new."""
+    store = torch.distributed.HashStore()
+    words = []
+    with ThreadPoolExecutor(3) as pool:
+        for _ in range(3):
+            main = pool.submit(parallel._agree, store, 0, 3)
+            time.sleep(0.05)
+            others = [pool.submit(parallel._agree, store, rank, 3) for rank in (1, 2)]
+            (word,) = {process.result(SECONDS) for process in (main, *others)}
+            words.append(word)
+    assert len(set(words)) == 3
+
+
+def test_the_examples_in_the_docstrings_are_true():
+    result = doctest.testmod(parallel)
+    assert (result.attempted, result.failed) == (1, 0)
+
+
+# --- the loop in two processes ------------------------------------------------------------------
+
+# Plain descent, as Adam would hide a gradient that is too short or too long by a factor; batches
+# of 7, 7, 7 and 1 row, so that the shares differ and one process at times has none.
+WORKER = """
+import hashlib, json, os, signal, sys
+import torch
+from tfmlib import data, parallel, train
+from tfmlib.model import Transformer, TransformerConfig
+
+folder, last_step = sys.argv[1], int(sys.argv[2])
+signal.signal(signal.SIGTERM, signal.SIG_IGN)  # torchrun's, before the loss could be told
+torch.set_num_threads(1)
+task = data.number_task(below=5000, train=22, validation=5, test=0)
+world = parallel.join("cpu")
+sizes = dict(d_model=16, heads=2, d_ff=32, encoder_layers=1, decoder_layers=1, dropout=0.0)
+torch.manual_seed(world.rank)  # the main process's weights are to count
+model = Transformer(TransformerConfig(task.tokenizer.vocab_size, **sizes))
+forward = world.wrap(model, "cpu")
+batches = data.Batches(task.train, task.tokenizer, 7)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+backward_passes = []
+
+def die(gradient):
+    backward_passes.append(1)
+    if world.rank == 1 and len(backward_passes) == last_step:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+model.embedding.weight.register_hook(die)
+steps = train.train(model, batches, 24, warmup=5, peak=0.2, optimizer=optimizer, world=world,
+                    forward=forward, seed=0)
+try:
+    losses, tokens = zip(*((step.loss, step.tokens) for step in steps))
+except parallel.WorkerLost as error:
+    sys.exit(f"rank {world.rank}: {error}")
+digest = hashlib.sha256()
+for weight in model.parameters():
+    digest.update(weight.detach().numpy().tobytes())
+results = {"losses": losses, "tokens": tokens, "weights": digest.hexdigest(),
+           "validation": train.mean_loss(model, data.Batches(task.validation, task.tokenizer, 2),
+                                         world),
+           "ranks": world.total(10 ** world.rank)}
+with open(f"{folder}/{world.size}-{world.rank}.json", "w") as file:
+    json.dump(results, file)
+world.wait()
+parallel.leave(world)
+"""
+
+
+@pytest.fixture
+def worker(tmp_path) -> str:
+    path = tmp_path / "worker.py"
+    path.write_text(WORKER, encoding="utf-8")
+    return str(path)
+
+
+@no_torchrun
+def test_two_processes_take_the_steps_of_one(worker, tmp_path):
+    for processes in (1, 2):
+        arguments = (worker, str(tmp_path), "0")
+        with started(*arguments, output=tmp_path / "output", processes=processes) as job:
+            assert job.wait() == 0, job.text
+    one, first, second = (
+        json.loads((tmp_path / f"{name}.json").read_text()) for name in ("1-0", "2-0", "2-1")
+    )
+    assert first == second  # bit for bit, losses and weights
+    assert first["losses"] == pytest.approx(one["losses"], abs=1e-5)
+    assert one["losses"][0] > one["losses"][-1] + 0.5  # they went somewhere
+    assert first["tokens"] == one["tokens"]
+    assert len(set(one["tokens"])) >= 4
+    assert first["validation"] == pytest.approx(one["validation"], abs=1e-5)
+    assert (one["ranks"], first["ranks"]) == (1, 11)
+
+
+@no_torchrun
+def test_a_process_that_is_lost_while_gradients_are_averaged_is_named_with_the_step(
+    worker, tmp_path
+):
+    with started(worker, str(tmp_path), "5", output=tmp_path / "output", processes=2) as job:
+        assert job.wait() != 0
+        assert "rank 0: Another process was lost during step 5." in job.text
+    assert not list(tmp_path.glob("2-*.json"))
+
+
+# --- the command in two processes ---------------------------------------------------------------
+
+STEPS, SAVE_EVERY = 400, 10
+ENDLESS = "--steps=100000"  # for a run that is ended before, however late the test wakes up
+
+
+@pytest.fixture(scope="module")
+def train_command(parallel_text) -> list[str]:
+    """39 pairs in batches of 19, 19 and 1: one process has no row of the last."""
+    sizes = (
+        "d_model=16",
+        "heads=2",
+        "d_ff=32",
+        "encoder_layers=1",
+        "decoder_layers=1",
+        "dropout=0",
+    )
+    return [
+        *("-m", "tfmlib", "train", *parallel_text),
+        *("--vocab-size=300", "--validation=5", "--test=5"),
+        *("--batch-size=19", "--warmup=20", f"--steps={STEPS}", f"--save-every={SAVE_EVERY}"),
+        *("--validate-every=200", "--device=cpu", "--precision=float32"),
+        *(f"--set={size}" for size in sizes),
+    ]
+
+
+def steps(run: Path) -> list[dict]:
+    """The steps in the log, up to one whose line is still being written."""
+    log = run / "log.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True) if log.exists() else []
+    found = [json.loads(line) for line in lines if line.endswith(b"\n")]
+    return [entry for entry in found if "loss" in entry]
+
+
+def wait_for_steps(run: Path, count: int, job: Job) -> None:
+    patience = time.monotonic() + SECONDS
+    while len(steps(run)) < count:
+        assert job.process.poll() is None, job.text
+        assert time.monotonic() < patience, job.text
+        time.sleep(0.01)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(train_command, tmp_path_factory) -> dict[int, Path]:
+    """The folders of two runs that nothing happened to, by their number of processes."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    for processes in (1, 2):
+        command = [*train_command, f"--out={folder / str(processes)}"]
+        with started(*command, output=folder / "output", processes=processes) as job:
+            assert job.wait() == 0, job.text
+            assert job.text.count("test of 5 unseen sentences") == 1  # one process tells
+    return {processes: folder / str(processes) for processes in (1, 2)}
+
+
+@no_torchrun
+def test_two_processes_log_the_losses_of_one(undisturbed):
+    one, two = steps(undisturbed[1]), steps(undisturbed[2])
+    assert [s["step"] for s in two] == [s["step"] for s in one] == list(range(1, STEPS + 1))
+    assert [s["tokens"] for s in two] == [s["tokens"] for s in one]
+    # Rounding differs, and training magnifies it: after hundreds of steps it is more than that.
+    losses = [[s["loss"] for s in log[:100]] for log in (one, two)]
+    assert losses[1] == pytest.approx(losses[0], abs=1e-5)
+
+
+def last_saved(run: Path) -> int:
+    """The step of the last checkpoint."""
+    return max(int(path.name[5:11]) for path in run.glob("step-*.safetensors"))
+
+
+def assert_same_end(run: Path, undisturbed: Path) -> None:
+    name = f"step-{STEPS:06d}.safetensors"
+    assert (run / name).read_bytes() == (undisturbed / name).read_bytes()
+    assert [s["step"] for s in steps(run)] == list(range(1, STEPS + 1))
+
+
+@no_torchrun
+def test_processes_that_find_different_checkpoints_are_told_to_share_a_folder(undisturbed):
+    class Elsewhere(World):
+        """The other process is on a machine where there is no checkpoint."""
+
+        def total(self, value):
+            return value
+
+    with pytest.raises(RunError, match=f"step {STEPS}; --out must be a folder that all machines"):
+        Session(Run(undisturbed[1]), {}, True, torch.device("cpu"), Elsewhere(rank=0, size=2))
+
+
+@no_torchrun
+def test_a_dead_worker_ends_the_job_and_torchrun_restarts_it_if_it_may(
+    train_command, undisturbed, tmp_path
+):
+    run, output = tmp_path / "run", tmp_path / "output"
+    command = [*train_command, f"--out={run}"]
+    with started(*command, ENDLESS, output=output, processes=2) as job:
+        wait_for_steps(run, 25, job)
+        job.worker(rank=1).kill()
+        assert job.wait() != 0
+        assert "Another process was lost during step" in job.text
+        assert f"The last checkpoint is {run}/step-" in job.text
+        assert f"torchrun --nproc-per-node 2 -m tfmlib train --resume --out {run}" in job.text
+    done = last_saved(run)
+    assert 20 <= done <= len(steps(run)) <= done + SAVE_EVERY
+    with started(*command, "--resume", output=output, processes=2, restarts=1) as job:
+        wait_for_steps(run, done + 25, job)
+        job.worker(rank=0).kill()
+        assert job.wait() == 0, job.text
+    assert_same_end(run, undisturbed[2])
+
+
+@no_torchrun
+def test_a_job_that_is_asked_to_stop_saves_its_last_step(train_command, tmp_path):
+    run, output = tmp_path / "run", tmp_path / "output"
+    command = [*train_command, f"--out={run}", "--save-every=100000", ENDLESS]
+    with started(*command, output=output, processes=2) as job:
+        wait_for_steps(run, 7, job)
+        job.process.terminate()
+        assert job.wait() != 0
+        step = len(steps(run))
+        assert f"Stopped by SIGTERM after step {step}, and saved." in job.text
+    assert last_saved(run) == step >= 7

@@ -1,0 +1,664 @@
+"""Runs: what a folder holds, what a flag may change, and a sentence for each thing that stops one.
+
+What really kills a process is in test_resume.py; what several of them do in test_parallel.py.
+"""
+
+import doctest
+import errno
+import io
+import json
+import math
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import asdict, fields
+from pathlib import Path
+
+import pytest
+import torch
+
+from tfmlib import checkpoint, data, run, session, train
+from tfmlib.__main__ import main
+from tfmlib.run import Run, RunError, Settings
+
+SECONDS = 120  # for a subprocess on a busy machine
+NUMBERS = [n for n in range(100) if n != 13]
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch):
+    """No trace of a torchrun that may have started these tests."""
+    for name in ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RESTART_COUNT"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory) -> list[str]:
+    """Two files of numbers in words, and the flags that name them."""
+    folder = tmp_path_factory.mktemp("text")
+    sources, targets = zip(*data.number_pairs(NUMBERS), strict=True)
+    (folder / "en").write_text("\n".join(sources), encoding="utf-8")
+    (folder / "de").write_text("\n".join(targets), encoding="utf-8")
+    return ["--source", str(folder / "en"), "--target", str(folder / "de")]
+
+
+@pytest.fixture(scope="module")
+def flags(text) -> list[str]:
+    """A run that takes a second."""
+    sizes = ("d_model=12", "heads=3", "d_ff=17", "encoder_layers=1", "decoder_layers=1")
+    return [
+        *("train", *text, "--vocab-size=271", "--validation=7", "--test=5", "--batch-size=11"),
+        *("--warmup=5", "--validate-every=4", "--save-every=3", "--device=cpu"),
+        *("--precision=float32", *(f"--set={size}" for size in sizes)),
+    ]
+
+
+@pytest.fixture(scope="module")
+def _finished(flags, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    assert main([*flags, "--steps=11", f"--out={folder}"]) == 0
+    return folder
+
+
+@pytest.fixture
+def finished(_finished, tmp_path) -> Path:
+    """A copy of a run of 11 steps."""
+    return Path(shutil.copytree(_finished, tmp_path / "run"))
+
+
+def entries(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def resume(folder: Path, *more: str) -> int:
+    return main(["train", "--resume", "--device=cpu", f"--out={folder}", *more])
+
+
+# --- what a run leaves behind -------------------------------------------------------------------
+
+
+def test_a_run_leaves_two_checkpoints_the_best_weights_a_log_and_its_settings(finished):
+    assert sorted(content(finished)) == [
+        *(".lock", "best.safetensors", "log.jsonl", "run.json"),
+        *("step-000009.safetensors", "step-000011.safetensors", "tokenizer.json"),
+    ]
+    about = json.loads((finished / "run.json").read_text())
+    assert about["settings"]["batch_size"] == 11
+    assert about["settings"]["changes"]["d_ff"] == about["config"]["d_ff"] == 17
+    assert checkpoint.load(finished / "step-000011.safetensors").settings == about["settings"]
+
+
+def test_the_log_has_each_step_once_the_validations_and_the_test(finished):
+    log = entries(finished)
+    steps = [entry for entry in log if "loss" in entry]
+    assert [entry["step"] for entry in steps] == list(range(1, 12))
+    assert steps[4]["rate"] == pytest.approx(1e-3)  # the warm-up ends with step 5
+    assert all(entry["tokens"] > 11 and entry["seconds"] >= 0 for entry in steps)
+    assert [entry["step"] for entry in log if "validation" in entry] == [4, 8, 11]
+    assert [entry["step"] for entry in log if "test" in entry] == [11]
+
+
+def test_scores_are_exact_matches_and_bleu(monkeypatch):
+    tokenizer = data.number_task(below=100, train=10, validation=1, test=1).tokenizer
+    pairs = [("a", "Zwei hundert"), ("b", "ein und vierzig tausend zwei")]
+    monkeypatch.setattr(train, "translate", lambda *_: ["zwei hundert", "ein und vierzig tausend"])
+    scores = session.score(None, tokenizer, pairs)
+    assert scores["exact_match"] == 0.5
+    # What is written is right, but one word of seven is missing: BLEU's penalty for short texts.
+    assert scores["bleu"] == pytest.approx(100 * math.exp(1 - 7 / 6))
+
+
+def test_the_best_weights_are_those_of_the_best_validation_and_they_are_tested(
+    flags, tmp_path, monkeypatch, capsys
+):
+    # In the order of steps 4, 8, 11, and the test.
+    scores = iter([(0.2, 50.0), (0.4, 10.0), (0.4, 9.0), (0.3, 77.7)])
+    tested = []
+
+    def score(model, *_):
+        tested.append(model.embedding.weight.detach().clone())
+        return dict(zip(("exact_match", "bleu"), next(scores), strict=True))
+
+    monkeypatch.setattr(session, "score", score)
+    assert main([*flags, "--steps=11", f"--out={tmp_path / 'run'}"]) == 0
+    best = checkpoint.load(tmp_path / "run/best.safetensors")
+    assert (best.step, best.best["exact_match"], best.best["bleu"]) == (8, 0.4, 10.0)
+    assert torch.equal(best.weights["embedding.weight"], tested[1])
+    assert torch.equal(tested[3], tested[1])
+    assert not torch.equal(tested[2], tested[1])
+    assert not best.moments
+    assert entries(tmp_path / "run")[-1]["test"] == {
+        "exact_match": 0.3,
+        "bleu": 77.7,
+        "best_step": 8,
+    }
+    assert "test of 5 unseen sentences, 30.0 % exact, BLEU 77.7" in capsys.readouterr().out
+
+
+def test_where_hardly_a_sentence_is_exact_bleu_decides(flags, tmp_path, monkeypatch):
+    scores = iter([(0.0, 3.0), (0.0, 5.0), (0.0, 4.0), (0.0, 0.0)])
+    names = ("exact_match", "bleu")
+    monkeypatch.setattr(session, "score", lambda *_: dict(zip(names, next(scores), strict=True)))
+    assert main([*flags, "--steps=11", f"--out={tmp_path / 'run'}"]) == 0
+    assert checkpoint.load(tmp_path / "run/best.safetensors").step == 8
+
+
+def test_without_a_terminal_progress_is_plain_lines(flags, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(session, "SECONDS_BETWEEN_LINES", 0.0)
+    assert main([*flags, "--steps=2", f"--out={tmp_path / 'run'}"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert "\r" not in "".join(lines)
+    assert lines[0].startswith("step 1 of 2: loss ")
+    assert lines[0].endswith(" left")
+    assert " tokens/s, " in lines[1]
+    assert lines[2].startswith("step 2: validation ")
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_gets_a_bar_with_loss_speed_and_time_left(flags, tmp_path, monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert main([*flags, "--steps=5", f"--out={tmp_path / 'run'}"]) == 0
+    last = terminal.getvalue().split("\r")[-1]
+    assert re.search(r"100%.*5/5 \[\d\d:\d\d<\d\d:\d\d, .*loss \d\.\d{3}, [\d,]+ tokens/s\]", last)
+
+
+# --- resuming -----------------------------------------------------------------------------------
+
+
+def test_a_run_in_two_parts_ends_like_one_in_one(finished, flags, tmp_path):
+    other = tmp_path / "other"
+    assert main([*flags, "--steps=8", f"--out={other}"]) == 0
+    assert resume(other, "--steps=11") == 0
+    for name in ("step-000009.safetensors", "step-000011.safetensors"):
+        assert (other / name).read_bytes() == (finished / name).read_bytes()
+    best, same = (checkpoint.load(folder / "best.safetensors") for folder in (finished, other))
+    assert best.best == same.best
+    assert all(torch.equal(best.weights[name], same.weights[name]) for name in best.weights)
+    times = [[{**e, "seconds": 0} for e in entries(folder)] for folder in (finished, other)]
+    assert times[0] == times[1]
+
+
+def test_resuming_what_has_ended_tests_it_again_and_changes_nothing(finished, capsys):
+    before = content(finished)
+    assert resume(finished) == 0
+    assert content(finished) == before
+    assert "test of 5 unseen sentences" in capsys.readouterr().out
+
+
+def test_resuming_where_nothing_was_saved_begins_at_the_first_step(finished, flags, tmp_path):
+    other = Path(shutil.copytree(finished, tmp_path / "other"))
+    for path in other.glob("*.safetensors"):
+        path.unlink()
+    assert resume(other) == 0
+    name = "step-000011.safetensors"
+    assert (other / name).read_bytes() == (finished / name).read_bytes()
+    assert [e["step"] for e in entries(other) if "loss" in e] == list(range(1, 12))
+
+
+def test_resume_may_be_said_before_there_is_a_run(finished, flags, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "tokenizer.json").write_text("{")  # the process was killed while it wrote this
+    (other / "run.json.tmp").write_text("{")
+    assert main([*flags, "--steps=11", f"--out={other}", "--resume"]) == 0
+    assert content(other).keys() == content(finished).keys()
+    assert content(other)["tokenizer.json"] == content(finished)["tokenizer.json"]
+
+
+def test_what_a_killed_process_had_begun_to_write_is_removed(finished):
+    (finished / "step-000012.safetensors.tmp").write_bytes(b"half")
+    (finished / "notes.tmp").write_bytes(b"not ours")
+    assert resume(finished) == 0
+    assert not (finished / "step-000012.safetensors.tmp").exists()
+    assert (finished / "notes.tmp").exists()
+
+
+def test_torchruns_restart_resumes_by_itself(finished, flags, monkeypatch):
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
+    assert main([*flags, "--steps=13", f"--out={finished}"]) == 0
+    assert [e["step"] for e in entries(finished) if "loss" in e] == list(range(1, 14))
+
+
+def test_steps_can_be_raised_and_text_can_move(finished, text, tmp_path):
+    for place in (1, 3):
+        shutil.copy(text[place], tmp_path)
+    moved = [f"--source={tmp_path / 'en'}", f"--target={tmp_path / 'de'}"]
+    assert resume(finished, "--steps=12", "--validate-every=100", *moved) == 0
+    about = json.loads((finished / "run.json").read_text())
+    assert about["settings"]["steps"] == 12
+    assert about["settings"]["source"] == str(tmp_path / "en")
+    assert (finished / "step-000012.safetensors").exists()
+
+
+# --- what is refused, in a sentence and without a trace of it -----------------------------------
+
+
+def refused(capsys, folder: Path, *arguments: str) -> str:
+    """The one line with which a command is refused, if it has changed nothing."""
+    before = content(folder) if folder.is_dir() else None
+    assert main([*arguments, f"--out={folder}"]) == 1
+    assert (content(folder) if folder.is_dir() else None) == before
+    (line,) = capsys.readouterr().err.splitlines()
+    return line
+
+
+def test_a_folder_with_a_run_is_refused_without_resume(finished, flags, capsys):
+    assert "holds a run already; add --resume" in refused(capsys, finished, *flags)
+
+
+def test_a_folder_in_which_another_process_trains_is_refused(finished, capsys):
+    before = (finished / "log.jsonl").read_bytes()
+    with Run(finished).hold():
+        assert resume(finished, "--steps=12") == 1
+        assert f"another process is training in {finished}; end it" in capsys.readouterr().err
+        assert (finished / "log.jsonl").read_bytes() == before
+    assert resume(finished, "--steps=12") == 0
+
+
+def test_a_folder_with_other_files_and_a_file_are_refused(flags, tmp_path, capsys):
+    (tmp_path / "thesis.txt").write_text("The work of years.")
+    assert "such as thesis.txt; choose a new" in refused(capsys, tmp_path, *flags)
+    assert "is a file" in refused(capsys, tmp_path / "thesis.txt", *flags)
+
+
+@pytest.mark.parametrize(
+    ("flag", "sentence"),
+    [
+        ("--peak=0.5", "--peak 0.5 contradicts the run, which began with 0.001"),
+        ("--seed=1", "--seed 1 contradicts the run, which began with 0"),
+        ("--set=d_ff=18", "--set d_ff=18 contradicts the run, which began with d_model=12 heads"),
+        ("--task=en-fr", "--task en-fr contradicts the run, which began with none"),
+        ("--precision=bfloat16", "--precision bfloat16 contradicts the run"),
+        ("--steps=10", "has 11 steps behind it, more than --steps 10"),
+        ("--steps=0", "expected at least 1 for --steps, got 0"),
+    ],
+)
+def test_a_flag_that_contradicts_the_run_is_refused(finished, capsys, flag, sentence):
+    assert sentence in refused(capsys, finished, "train", "--resume", flag)
+
+
+def test_only_what_leaves_the_steps_as_they_are_may_change():
+    assert set(run.MAY_CHANGE) == {"steps", "validate_every", "save_every", "source", "target"}
+    other = {"task": "en-fr", "preset": "big", "precision": "bfloat16", "changes": {"d_ff": 3}}
+    settings = Settings(precision="float32")
+    for field in fields(Settings):
+        value = other.get(field.name) or 0.25
+        if field.name not in run.MAY_CHANGE:
+            with pytest.raises(ValueError, match="contradicts the run"):
+                settings.with_flags({field.name: value})
+    assert settings.with_flags({"precision": "auto", "seed": 0}) == settings
+
+
+def test_text_that_has_changed_is_refused(finished, text, tmp_path, capsys):
+    other = tmp_path / "en"
+    other.write_text(Path(text[1]).read_text().replace("seven", "eleven", 1))
+    sentence = refused(capsys, finished, "train", "--resume", f"--source={other}")
+    assert "the sentences are not those" in sentence
+
+
+def test_a_damaged_checkpoint_is_refused_and_the_one_before_offered(finished, capsys):
+    newest, before = finished / "step-000011.safetensors", finished / "step-000009.safetensors"
+    newest.write_bytes(newest.read_bytes()[:-1])
+    sentence = refused(capsys, finished, "train", "--resume")
+    assert f"{newest} is cut short" in sentence
+    assert f"{before.name} is whole: delete {newest} and resume" in sentence
+    newest.unlink()  # as it says
+    assert resume(finished) == 0
+    assert [e["step"] for e in entries(finished) if "loss" in e] == list(range(1, 12))
+
+
+def test_when_all_checkpoints_are_damaged_none_is_offered(finished, capsys):
+    for path in finished.glob("step-*"):
+        path.write_bytes(b"")
+    sentence = refused(capsys, finished, "train", "--resume")
+    assert "No other checkpoint is whole" in sentence
+
+
+def test_best_weights_that_are_gone_are_told(finished, capsys):
+    (finished / "best.safetensors").unlink()
+    assert resume(finished) == 1
+    assert "best.safetensors is no file; expected a checkpoint" in capsys.readouterr().err
+
+
+def test_a_checkpoint_of_another_run_is_refused(finished, flags, tmp_path, capsys):
+    assert main([*flags, "--set=d_ff=18", "--steps=1", f"--out={tmp_path / 'other'}"]) == 0
+    capsys.readouterr()
+    shutil.copy(tmp_path / "other/step-000001.safetensors", finished / "step-000099.safetensors")
+    (finished / "step-000009.safetensors").unlink()
+    sentence = refused(capsys, finished, "train", "--resume", "--steps=100")
+    assert "another model: d_ff is 18, expected 17" in sentence
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--source=nowhere"], "expected both --source and --target, got one"),
+        (["--source=nowhere", "--target=nowhere"], "nowhere: No such file or directory."),
+        (["--source=x", "--target=y", "--task=en-de"], "expected either --task, or --source"),
+        (["--task=en-it"], "expected a language of en, de, fr, got 'it'"),
+        (["--batch-size=0"], "expected at least 1 for --batch-size, got 0"),
+        (["--peak=nan"], "expected a number above 0 for --peak, got nan"),
+        (["--clip=-1"], "expected a number above 0 for --clip, got -1.0"),
+        (["--smoothing=1"], "expected at least 0 and below 1 for --smoothing, got 1.0"),
+        (["--seed=-1"], "expected at least 0 for --seed, got -1"),
+        (["--precision=int8"], "expected one of auto, float32, bfloat16 for --precision"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_setting_that_cannot_be_is_refused(tmp_path, capsys, arguments, sentence):
+    assert sentence in refused(capsys, tmp_path / "run", "train", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("flag", "sentence"),
+    [
+        ("--set=legs=2", "--set legs: expected one of d_ff, d_model"),
+        ("--set=vocab_size=300", "--set vocab_size: expected one of d_ff, d_model"),
+        ("--set=d_model=13", "d_model must be even"),
+        ("--preset=small", "preset must be one of tiny, base, big, got 'small'"),
+        ("--validation=95", "expected fewer held-out sentences than the 99"),
+        ("--vocab-size=20", "expected a vocab_size from 259"),
+    ],
+)
+def test_a_size_that_cannot_be_is_refused(flags, tmp_path, capsys, flag, sentence):
+    assert sentence in refused(capsys, tmp_path / "run", *flags, flag)
+
+
+def test_a_run_json_that_was_harmed_is_refused(finished, capsys):
+    path = finished / "run.json"
+    about = json.loads(path.read_text())
+    impossible = about["settings"] | {"steps": 0}
+    for change in ({"format": "x"}, {"settings": impossible}, {"settings": {"legs": 2}}):
+        path.write_text(json.dumps(about | change))
+        assert f"{path} cannot be read: " in refused(capsys, finished, "train", "--resume")
+    for harmed in ("{", "[]", "{}"):
+        path.write_text(harmed)
+        assert f"{path} cannot be read: " in refused(capsys, finished, "train", "--resume")
+    path.write_text(json.dumps(about))
+    (finished / "tokenizer.json").write_text("{}")
+    assert "vocabulary of the run cannot be read" in refused(capsys, finished, "train", "--resume")
+
+
+# --- what stops a run ---------------------------------------------------------------------------
+
+
+def at_step(monkeypatch, number: int, happen) -> None:
+    """Let something happen when the loop has taken a step, before anyone hears of it."""
+    real = train.train
+
+    def wrapped(*args, **kwargs):
+        for step in real(*args, **kwargs):
+            if step.number == number:
+                happen()
+            yield step
+
+    monkeypatch.setattr(train, "train", wrapped)
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_is_answered_after_the_step_and_nothing_is_lost(
+    flags, finished, tmp_path, monkeypatch, capsys, name
+):
+    other, number = tmp_path / "other", getattr(signal, name)
+    handler = signal.getsignal(number)
+    with monkeypatch.context() as patch:
+        at_step(patch, 7, lambda: signal.raise_signal(number))
+        assert main([*flags, "--steps=11", f"--out={other}"]) == 128 + number
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert message == (
+        f"Stopped by {name} after step 7, and saved. The last checkpoint is "
+        f"{other / 'step-000007.safetensors'}. Go on with: "
+        f"python -m tfmlib train --resume --out {shlex.quote(str(other))}"
+    )
+    assert signal.getsignal(number) is handler
+    assert resume(other) == 0
+    name = "step-000011.safetensors"
+    assert (other / name).read_bytes() == (finished / name).read_bytes()
+
+
+def test_under_torchrun_the_way_on_is_torchruns(tmp_path, monkeypatch):
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "3")
+    told = Run(tmp_path / "my run").how_to_resume()
+    assert told.startswith("There is no checkpoint yet. Go on with: torchrun --nproc-per-node 3 -m")
+    assert told.endswith("my run'")  # quoted for the shell
+
+
+def fail(error: BaseException):
+    def raise_it(*_):
+        raise error
+
+    return raise_it
+
+
+@pytest.mark.parametrize(
+    ("error", "sentences"),
+    [
+        (
+            FloatingPointError("the loss of step 8 is nan, expected a finite number."),
+            ["the loss of step 8 is nan", "step-000006", "lower --peak than 0.001"],
+        ),
+        (MemoryError(), ["memory for step 8", "lower --batch-size than 11"]),
+        (torch.OutOfMemoryError("CUDA out of memory."), ["memory for step 8", "--batch-size"]),
+        (
+            RuntimeError("[enforce fail] DefaultCPUAllocator: not enough memory: you tried"),
+            ["memory for step 8", "lower --batch-size than 11", "step-000006"],
+        ),
+        (
+            OSError(errno.ENOSPC, "No space left on device"),
+            ["The disk is full; what was saved before is whole", "step-000006", "--resume"],
+        ),
+        (OSError(errno.EIO, "Input/output error"), ["Could not write (Input/output error)"]),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), ["memory for step 8"]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_goes_wrong_is_told_with_the_way_on(
+    flags, tmp_path, monkeypatch, capsys, error, sentences
+):
+    at_step(monkeypatch, 8, fail(error))
+    assert main([*flags, "--steps=11", f"--out={tmp_path / 'run'}"]) == 1
+    message = capsys.readouterr().err.splitlines()[-1]
+    for sentence in sentences:
+        assert sentence in message
+    assert checkpoint.load(tmp_path / "run/step-000006.safetensors").step == 6
+    assert entries(tmp_path / "run")[-1]["step"] == 7
+
+
+def test_a_fault_of_the_program_is_not_hidden(flags, tmp_path, monkeypatch):
+    at_step(monkeypatch, 2, fail(RuntimeError("a mistake of ours")))
+    with pytest.raises(RuntimeError, match="a mistake of ours"):
+        main([*flags, "--steps=3", f"--out={tmp_path / 'run'}"])
+
+
+def test_a_model_that_does_not_fit_is_told_before_there_is_a_run(
+    flags, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(session, "Transformer", fail(MemoryError()))
+    told = refused(capsys, tmp_path / "run", *flags)
+    assert told == "There is not enough memory for the model: make it smaller (--preset, --set)."
+
+
+class Compiled:
+    """As torch's own: it can be called like the model, but has no length and so no truth value."""
+
+    calls = 0
+
+    def __init__(self, model):
+        self.model = model
+
+    def __call__(self, *inputs):
+        Compiled.calls += 1
+        return self.model(*inputs)
+
+    def __len__(self):
+        raise TypeError("a model does not support len()")
+
+
+def test_a_compiled_model_takes_the_steps(finished, flags, tmp_path, monkeypatch):
+    monkeypatch.setattr(torch, "compile", Compiled)
+    assert main([*flags, "--compile", "--steps=11", f"--out={tmp_path / 'other'}"]) == 0
+    assert Compiled.calls == 11
+    name = "step-000011.safetensors"
+    assert (tmp_path / "other" / name).read_bytes() == (finished / name).read_bytes()
+
+
+def test_a_model_that_torch_cannot_compile_is_told(flags, tmp_path, monkeypatch, capsys):
+    broken = type("Broken", (RuntimeError,), {"__module__": "torch._inductor.exc"})
+    monkeypatch.setattr(torch, "compile", lambda _: fail(broken("no compiler")))
+    assert main([*flags, "--compile", "--steps=3", f"--out={tmp_path / 'run'}"]) == 1
+    assert "could not compile the model (Broken); leave out --compile" in capsys.readouterr().err
+
+
+def test_a_loss_that_is_no_number_really_stops_a_run(flags, finished, tmp_path, capsys):
+    """The last checkpoint holds an infinite weight, as a fault in memory may leave one."""
+    path = finished / "step-000011.safetensors"
+    found = checkpoint.load(path)
+    found.weights["embedding.weight"].fill_(math.inf)
+    checkpoint.save(path, found)
+    before = content(finished)
+    assert resume(finished, "--steps=20") == 1
+    assert "of step 12 is nan" in capsys.readouterr().err
+    assert {name for name in before if content(finished)[name] != before[name]} == {
+        *("run.json", "log.jsonl")  # more steps are wanted; the test is to be done again
+    }
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux's device that is full")
+def test_a_log_on_a_full_disk_is_told(finished, capsys, monkeypatch):
+    monkeypatch.setattr(session, "cut_back", lambda *_: None)
+    (finished / "log.jsonl").unlink()
+    (finished / "log.jsonl").symlink_to("/dev/full")
+    assert resume(finished, "--steps=20") == 1
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert message.startswith("The disk is full; what was saved before is whole.")
+    assert checkpoint.load(finished / "step-000011.safetensors").step == 11
+
+
+# --- the log ------------------------------------------------------------------------------------
+
+
+def test_a_log_is_cut_back_to_its_checkpoint_and_a_torn_line_goes(tmp_path):
+    path = tmp_path / "log.jsonl"
+    kept = [{"step": 1, "loss": 3.5}, {"step": 2, "loss": 2.5}, {"step": 2, "validation": {}}]
+    later = [{"step": 2, "test": {}}, {"step": 3, "loss": 1.5}]
+    lines = [json.dumps(entry) + "\n" for entry in kept + later]
+    path.write_text("".join(lines) + '{"step": 4, "lo')
+    run.cut_back(path, 2)
+    assert path.read_text() == "".join(lines[:3])
+    run.cut_back(path, 0)
+    assert path.read_text() == ""
+
+
+# --- where and how to compute -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("device", "able", "chosen"),
+    [
+        ("cpu", {"avx512_f": True, "avx512_bf16": False, "amx_bf16": False}, "float32"),
+        ("cpu", {"avx512_bf16": True}, "bfloat16"),
+        ("cpu", {"amx_bf16": True}, "bfloat16"),
+        ("cpu", {}, "float32"),
+        ("mps", {"amx_bf16": True}, "float32"),
+    ],
+)
+def test_bfloat16_is_chosen_only_where_the_processor_is_built_for_it(
+    monkeypatch, device, able, chosen
+):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: able)
+    assert session.choose_precision("auto", torch.device(device)) == chosen
+    assert session.choose_precision("float32", torch.device(device)) == "float32"
+
+
+@pytest.mark.parametrize("is_real", [False, True])
+def test_on_a_gpu_bfloat16_is_chosen_if_it_is_not_imitated(monkeypatch, is_real):
+    def supported(including_emulation=True):
+        return including_emulation or is_real
+
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", supported)
+    chosen = session.choose_precision("auto", torch.device("cuda"))
+    assert chosen == ("bfloat16" if is_real else "float32")
+
+
+def test_a_run_in_bfloat16_keeps_that_precision(flags, tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True})
+    asked = []
+    real = train.train
+    monkeypatch.setattr(
+        train, "train", lambda *a, **k: asked.append(k["precision"]) or real(*a, **k)
+    )
+    folder = tmp_path / "run"
+    assert main([*flags, "--precision=auto", "--steps=1", f"--out={folder}"]) == 0
+    monkeypatch.setattr(torch.cpu, "get_capabilities", dict)
+    assert resume(folder, "--steps=2", "--precision=auto") == 0
+    assert asked == [torch.bfloat16, torch.bfloat16]
+
+
+def test_the_fastest_device_that_is_there_is_chosen(monkeypatch):
+    there = {"cuda": True, "mps": True}
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: there["cuda"])
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: there["mps"])
+    assert session.choose_device("auto").type == "cuda"
+    there["cuda"] = False
+    assert session.choose_device("auto").type == "mps"
+    there["mps"] = False
+    assert session.choose_device("auto").type == "cpu"
+    with pytest.raises(ValueError, match="no device cuda on this machine"):
+        session.choose_device("cuda")
+
+
+# --- the command --------------------------------------------------------------------------------
+
+
+def test_no_other_command_waits_for_torch():
+    code = (
+        "import sys\n"
+        "from tfmlib.__main__ import main\n"
+        "main(['exercises'])\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_setting_has_a_flag(capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "--help"])
+    shown = capsys.readouterr().out
+    for name in asdict(Settings()):
+        assert run._flag(name) in shown
+
+
+@pytest.mark.parametrize("text", ["d_model", "d_model=", "d_model=many", "=3 4"])
+def test_a_change_that_is_none_is_refused(tmp_path, capsys, text):
+    with pytest.raises(SystemExit):
+        main(["train", f"--out={tmp_path / 'run'}", f"--set={text}"])
+    assert "expected NAME=VALUE with a number, true or false" in capsys.readouterr().err
+
+
+def test_a_folder_without_a_run_cannot_be_read(tmp_path):
+    with pytest.raises(RunError, match=r"holds no run: there is no run\.json in it"):
+        Run(tmp_path).read()
+
+
+def test_the_examples_in_the_docstrings_are_true():
+    for module in (run, session):
+        tested = doctest.testmod(module)
+        assert tested.attempted > 0
+        assert tested.failed == 0

@@ -1,0 +1,228 @@
+"""The translator: a run that knows some numbers by heart, asked by a person and by a pipe."""
+
+import io
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+import torch
+from PIL import Image
+
+from tfmlib import checkpoint, data, generate, run, train, translator
+from tfmlib.__main__ import main
+from tfmlib.model import Transformer, TransformerConfig
+
+PAIRS = data.number_pairs([*range(7, 100, 5), 100, 21])
+SECONDS = 120  # for a subprocess on a busy machine
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+@pytest.fixture(scope="module")
+def _learned(tmp_path_factory) -> Path:
+    tokenizer = data.number_task(below=100, train=10, validation=1, test=1).tokenizer
+    sizes = {"d_model": 32, "heads": 2, "d_ff": 64, "encoder_layers": 1, "decoder_layers": 2}
+    torch.manual_seed(0)
+    model = Transformer(TransformerConfig(tokenizer.vocab_size, **sizes, dropout=0.0))
+    optimizer = train.make_optimizer(model)
+    batches = data.Batches(PAIRS, tokenizer, batch_size=len(PAIRS))
+    folder = run.Run(tmp_path_factory.mktemp("run"))
+    folder.write_tokenizer(tokenizer)
+    folder.write(run.Settings(), asdict(model.config), "")
+    steps = train.train(model, batches, 120, warmup=20, peak=1e-2, optimizer=optimizer)
+    next(steps)
+    checkpoint.save(folder.checkpoint(1), checkpoint.take(1, model, optimizer))
+    for _ in steps:
+        pass
+    checkpoint.save(folder.best, checkpoint.take(120, model))
+    return folder.folder
+
+
+@pytest.fixture
+def learned(_learned, tmp_path) -> Path:
+    """A copy of a run whose best weights know some numbers; its last checkpoint knows none."""
+    return Path(shutil.copytree(_learned, tmp_path / "run"))
+
+
+def translate(capsys, *arguments) -> tuple[int, list[str], list[str]]:
+    """Exit code, lines of output, lines of errors."""
+    code = main(["translate", *map(str, arguments)])
+    told = capsys.readouterr()
+    return code, told.out.splitlines(), told.err.splitlines()
+
+
+# --- texts as arguments -------------------------------------------------------------------------
+
+
+def test_texts_are_translated_one_a_line(learned, capsys):
+    told = translate(capsys, learned, "twenty-one", "Eighty two!", "seven")
+    assert told == (0, ["ein und zwanzig", "zwei und achtzig", "sieben"], [])
+
+
+def test_a_folder_means_its_best_weights_and_a_file_means_itself(learned, capsys):
+    best = translate(capsys, learned, "seven")
+    assert best == translate(capsys, learned / "best.safetensors", "seven")
+    assert best != translate(capsys, learned / "step-000001.safetensors", "seven")
+
+
+def test_before_there_are_best_weights_the_last_checkpoint_serves(learned, capsys):
+    (learned / "best.safetensors").unlink()
+    last = translate(capsys, learned, "seven")
+    assert last == translate(capsys, learned / "step-000001.safetensors", "seven")
+
+
+def test_beams_are_followed(learned, capsys, monkeypatch):
+    asked = []
+    real = generate.beam_search
+    monkeypatch.setattr(
+        train, "beam_search", lambda *a, **k: asked.append(k["beams"]) or real(*a, **k)
+    )
+    assert translate(capsys, learned, "twenty-one", "--beam=3") == (0, ["ein und zwanzig"], [])
+    assert asked == [3]
+    translate(capsys, learned, "twenty-one")
+    assert asked == [3]
+
+
+def test_texts_keep_their_places_beside_empty_ones(learned):
+    found = translator.load(learned).translate(["", "seven", "  ", "twenty one\n"])
+    assert found == ["", "sieben", "", "ein und zwanzig"]
+
+
+# --- standard input -----------------------------------------------------------------------------
+
+
+def test_a_filter_gives_a_line_for_a_line(learned, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("seven\n\ntwelve bananas\n !\ntwelve"))
+    code, out, err = translate(capsys, learned)
+    assert out == ["sieben", "", "", "", "zwölf"]
+    assert code == 1
+    assert err[0].startswith("line 3: the run has not learned 'bananas'; ")
+    assert err[1:] == ["line 4: expected words, got '!'."]
+
+
+def filtering(folder: Path) -> subprocess.Popen:
+    command = [sys.executable, "-m", "tfmlib", "translate", str(folder)]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
+    environment.pop("PYTHONUNBUFFERED", None)  # would flush by itself
+    return subprocess.Popen(command, **pipes, text=True, encoding="utf-8", env=environment)
+
+
+def test_a_filter_answers_before_the_next_line_and_survives_a_reader_that_leaves(learned):
+    with filtering(learned) as process:
+        watchdog = threading.Timer(SECONDS, process.kill)
+        watchdog.start()
+        try:
+            for question, answer in (("seven", "sieben"), ("twelve", "zwölf"), ("", "")):
+                process.stdin.write(question + "\n")
+                process.stdin.flush()
+                assert process.stdout.readline() == answer + "\n"
+            process.stdout.close()  # as head does
+            out, err = process.communicate("seven\n" * 3, timeout=SECONDS)
+        finally:
+            watchdog.cancel()
+            process.kill()  # if it has not ended by itself
+    assert not out
+    assert err == ""
+    assert process.returncode == 0
+
+
+# --- attention ----------------------------------------------------------------------------------
+
+
+def test_the_picture_shows_what_each_written_token_looks_at(learned, tmp_path, capsys):
+    path = tmp_path / "attention.png"
+    code, out, err = translate(capsys, learned, "twenty-one", f"--show-attention={path}")
+    assert (code, out) == (0, ["ein und zwanzig"])
+    with Image.open(path) as image:
+        assert image.format == "PNG"
+    (line,) = err
+    assert line.startswith(f"{path}: Cross-attention of the last layer. Attention of 2 heads")
+    # ein, und, zwanzig, <end> look at twenty, one, <end>.
+    assert "4 rows (target) by 3 columns (source)" in line
+
+
+def test_the_picture_is_of_the_last_layers_cross_attention(learned, monkeypatch):
+    loaded = translator.load(learned)
+    drawn = []
+    from tfmlib import plots
+
+    monkeypatch.setattr(plots, "attention_heads", lambda w, **names: drawn.append((w, names)))
+    loaded.show_attention("twenty one", "ein und zwanzig")
+    ((weights, names),) = drawn
+    layer = loaded.model.decoder[1]
+    src = torch.tensor([loaded.tokenizer.encode("twenty one", end=True)])
+    tgt = torch.tensor([loaded.tokenizer.encode("ein und zwanzig", start=True)])
+    with torch.no_grad():
+        memory = loaded.model.encode(src)
+        x = loaded.model.decoder[0](loaded.model.embed(tgt), memory)
+        x = layer.add_norm1(x, lambda x: layer.self_attention(x, causal=True))
+        wanted = layer.cross_attention.weights(x, memory)[0]  # (H, T, S)
+    assert torch.allclose(weights, wanted, atol=1e-6)
+    assert names["rows"] == ["ein", "und", "zwanzig", "<end>"]
+    assert names["columns"] == ["twenty", "one", "<end>"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--show-attention=a.png"], "--show-attention draws one text, got 0; name one."),
+        (["one", "two", "--show-attention=a.png"], "draws one text, got 2"),
+        (["one", "--show-attention=a.gif"], "expected a .png file in a folder that exists"),
+        (["one", "--show-attention=no/where/a.png"], "expected a .png file in a folder that"),
+        (["one", "--beam=0"], "expected at least 1 for --beam, got 0."),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(learned, capsys, arguments, sentence):
+    code, out, (line,) = translate(capsys, learned, *arguments)
+    assert (code, out) == (1, [])
+    assert sentence in line
+
+
+# --- what cannot be translated, in a sentence ---------------------------------------------------
+
+
+def test_unknown_words_are_named(learned, capsys):
+    code, out, err = translate(capsys, learned, "seven million", "two bananas, two")
+    assert (code, out) == (1, ["", ""])
+    assert "not learned 'million'; the words that it knows are in its tokenizer.json" in err[0]
+    assert "not learned 'bananas';" in err[1]
+
+
+def test_a_picture_of_unknown_words_is_refused(learned, tmp_path, capsys):
+    path = tmp_path / "attention.png"
+    code, _, (line,) = translate(capsys, learned, "bananas", f"--show-attention={path}")
+    assert code == 1
+    assert "not learned 'bananas'" in line
+    assert not path.exists()
+
+
+def test_no_run_no_checkpoint_and_a_damaged_one_are_told(learned, tmp_path, capsys):
+    def told(path) -> str:
+        code, out, (line,) = translate(capsys, path, "seven")
+        assert (code, out) == (1, [])
+        return line
+
+    assert told(tmp_path / "nowhere").endswith(
+        "expected the folder of a run, or a checkpoint in it."
+    )
+    assert "holds no run: there is no run.json in it; train one with: " in told(tmp_path)
+    assert "run.json is no checkpoint: expected a safetensors" in told(learned / "run.json")
+    best = learned / "best.safetensors"
+    best.write_bytes(best.read_bytes()[:-1])
+    assert f"{best} is cut short" in told(learned)
+    for path in learned.glob("*.safetensors"):
+        path.unlink()
+    assert told(learned).endswith("has no checkpoint yet; train it for longer.")
+
+
+def test_weights_and_vocabulary_of_different_runs_are_refused(learned, capsys):
+    other = data.number_task("en-fr", below=100, train=10, validation=1, test=1).tokenizer
+    other.save(learned / "tokenizer.json")
+    code, _, (line,) = translate(capsys, learned, "seven")
+    assert code == 1
+    assert line.endswith("they belong to different runs.")

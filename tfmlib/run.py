@@ -1,0 +1,376 @@
+"""A training run: its settings, its folder, and the command that begins or resumes it.
+
+A run is a folder:
+
+    run.json                  the settings, the sizes of the model, a checksum of the data
+    tokenizer.json            the vocabulary
+    log.jsonl                 one line a step or score, as JSON
+    step-000400.safetensors   the last two checkpoints, to go on from
+    best.safetensors          the weights that did best in validation, to translate with
+    .lock                     held by the process that trains, so that there is only one
+
+torch is imported only when training begins (`tfmlib.session`): asking for help should be quick.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shlex
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, BinaryIO, Self
+
+from tfmlib import data
+from tfmlib.files import TEMPORARY, hold, write_whole
+from tfmlib.tokenizer import BPETokenizer, Tokenizer, WordTokenizer
+
+FORMAT = "tfmlib run 1"
+FILES = ("run.json", "tokenizer.json", "log.jsonl", "*.safetensors")
+KEPT = 2  # checkpoints: the newest, and the one before in case the newest is damaged
+
+
+class RunError(Exception):
+    """What a person has to change before the run can begin or go on, in a sentence."""
+
+
+# --- settings -----------------------------------------------------------------------------------
+
+
+def _setting(default: Any, kind: type, about: str) -> Any:
+    return field(default=default, metadata={"kind": kind, "help": about})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that decides what a run computes; two runs with equal settings train equal models.
+
+    >>> Settings(steps=0)
+    Traceback (most recent call last):
+        ...
+    ValueError: expected at least 1 for --steps, got 0.
+    """
+
+    task: str | None = _setting("en-de", str, "numbers in words: en-de, de-fr, …")
+    source: str | None = _setting(None, str, "your own text instead: one sentence a line")
+    target: str | None = _setting(None, str, "its translation, line by line")
+    vocab_size: int = _setting(8000, int, "how many byte-pair tokens your own text is cut into")
+    validation: int = _setting(500, int, "sentences to choose the best weights by")
+    test: int = _setting(1000, int, "sentences to test these on in the end")
+    preset: str = _setting("tiny", str, "the size of the model: tiny, base or big")
+    changes: dict[str, Any] = field(default_factory=dict)  # of the preset
+    steps: int = _setting(1000, int, "how many steps to train in all")
+    batch_size: int = _setting(256, int, "sentences a step, over all processes")
+    warmup: int = _setting(200, int, "steps until the learning rate is highest")
+    peak: float = _setting(1e-3, float, "the highest learning rate")
+    smoothing: float = _setting(0.1, float, "the share of the target spread over all tokens")
+    clip: float = _setting(1.0, float, "the length to which longer gradients are cut")
+    seed: int = _setting(0, int, "of the first weights, the batches and the dropout")
+    validate_every: int = _setting(200, int, "steps between two validations")
+    save_every: int = _setting(100, int, "steps between two checkpoints")
+    precision: str = _setting("auto", str, "auto, float32 or bfloat16")
+
+    def __post_init__(self):
+        for name in ("validation", "test", "steps", "batch_size", "warmup"):
+            self._require(name, "at least 1", getattr(self, name) >= 1)
+        for name in ("validate_every", "save_every"):
+            self._require(name, "at least 1", getattr(self, name) >= 1)
+        self._require("seed", "at least 0", self.seed >= 0)
+        self._require("smoothing", "at least 0 and below 1", 0 <= self.smoothing < 1)
+        for name in ("peak", "clip"):
+            self._require(name, "a number above 0", 0 < getattr(self, name) < float("inf"))
+        known = ("auto", "float32", "bfloat16")
+        self._require("precision", f"one of {', '.join(known)}", self.precision in known)
+        if (self.source is None) != (self.target is None):
+            raise ValueError("expected both --source and --target, got one of them.")
+        if (self.source is None) == (self.task is None):
+            raise ValueError("expected either --task, or --source and --target.")
+
+    def _require(self, name: str, what: str, holds: bool) -> None:
+        if not holds:
+            raise ValueError(f"expected {what} for {_flag(name)}, got {getattr(self, name)}.")
+
+    @classmethod
+    def from_flags(cls, given: dict[str, Any]) -> Self:
+        """The settings of a new run."""
+        own_text = {"source", "target"} & given.keys()
+        return cls(**({"task": None} if own_text else {}) | given)
+
+    def with_flags(self, given: dict[str, Any]) -> Self:
+        """The settings of this run, resumed: what would spoil it cannot be changed any more."""
+        for name, value in given.items():
+            stored = getattr(self, name)
+            is_free = name in MAY_CHANGE or (name, value) == ("precision", "auto")
+            if not is_free and value != stored:
+                raise ValueError(
+                    f"{_flag(name)} {_shown(value)} contradicts the run, which began with "
+                    f"{_shown(stored)}; leave the flag out, or begin another run."
+                )
+        return replace(self, **{name: given[name] for name in MAY_CHANGE if name in given})
+
+    def make_task(self, tokenizer: Tokenizer | None = None) -> data.Task:
+        """The sentence pairs; with the tokenizer of a run that goes on, or a new one.
+
+        The split into parts is the same for every seed, so that runs can be compared.
+        """
+        if self.task is not None:
+            task = data.number_task(self.task, validation=self.validation, test=self.test)
+            return task if tokenizer is None else replace(task, tokenizer=tokenizer)
+
+        def make_tokenizer(texts: list[str]) -> Tokenizer:
+            return tokenizer or BPETokenizer.train(texts, self.vocab_size)
+
+        return data.text_task(
+            self.source, self.target, self.validation, self.test, make_tokenizer=make_tokenizer
+        )
+
+
+# What neither changes the weights of a step nor, if it stays the same text, the data: the
+# checksum in run.json tells whether it does.
+MAY_CHANGE = ("steps", "validate_every", "save_every", "source", "target")
+
+
+def _flag(name: str) -> str:
+    return "--set" if name == "changes" else "--" + name.replace("_", "-")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{name}={json.dumps(v)}" for name, v in value.items()) or "none"
+    return "none" if value is None else str(value)
+
+
+# --- the folder ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Run:
+    """The folder of a run, and the names of what is in it."""
+
+    folder: Path
+
+    @property
+    def best(self) -> Path:
+        return self.folder / "best.safetensors"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "log.jsonl"
+
+    @property
+    def tokenizer(self) -> Path:
+        return self.folder / "tokenizer.json"
+
+    def checkpoint(self, step: int) -> Path:
+        """Where the checkpoint of a step is kept."""
+        return self.folder / f"step-{step:06d}.safetensors"
+
+    def checkpoints(self) -> list[Path]:
+        """Those that are there, the newest last."""
+        found = self.folder.glob("step-*.safetensors")
+        return sorted(found, key=lambda path: (len(path.name), path.name))
+
+    def forget_old_checkpoints(self) -> None:
+        """Remove all but the last ones; call it when a new one is on the disk."""
+        for path in self.checkpoints()[:-KEPT]:
+            path.unlink(missing_ok=True)
+
+    # --- run.json
+
+    def has_begun(self) -> bool:
+        return (self.folder / "run.json").exists()
+
+    def require_room(self) -> None:
+        """Refuse a folder that holds something else, which the run might overwrite."""
+        if self.folder.exists() and not self.folder.is_dir():
+            raise RunError(f"{self.folder} is a file; choose a folder for the run.")
+        begun = {self.tokenizer, *self._leftovers()}  # by a run that was killed at once
+        other = sorted(set(self.folder.glob("[!.]*")) - begun)
+        if other:
+            raise RunError(
+                f"{self.folder} holds no run but other files, such as {other[0].name}; "
+                "choose a new folder."
+            )
+
+    def hold(self) -> BinaryIO:
+        """Keep others from training in the folder, until the file that is returned is closed."""
+        held = hold(self.folder / ".lock")
+        if held is None:
+            raise RunError(
+                f"another process is training in {self.folder}; end it first, or wait for it."
+            )
+        return held
+
+    def remove_leftovers(self) -> None:
+        """Remove what a process that was killed had begun to write."""
+        for path in self._leftovers():
+            path.unlink(missing_ok=True)
+
+    def _leftovers(self) -> list[Path]:
+        return [path for name in FILES for path in self.folder.glob(name + TEMPORARY)]
+
+    def write_tokenizer(self, tokenizer: Tokenizer) -> None:
+        """Keep the vocabulary; do so before `write`, after which it has to be there."""
+        tokenizer.save(self.tokenizer)
+
+    def write(self, settings: Settings, config: dict[str, Any], data_checksum: str) -> None:
+        """Note what the run is about; from now on there is something to resume."""
+        about = {
+            "format": FORMAT,
+            "settings": asdict(settings),
+            "config": config,
+            "data": data_checksum,
+        }
+        text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
+        write_whole(self.folder / "run.json", text.encode())
+
+    def read(self) -> dict[str, Any]:
+        """What `write` noted, its settings checked again."""
+        path = self.folder / "run.json"
+        try:
+            about = json.loads(path.read_bytes())
+            if about["format"] != FORMAT:
+                raise ValueError(f"expected the format {FORMAT!r}, got {about['format']!r}")
+            return {**about, "settings": Settings(**about["settings"])}
+        except OSError:
+            raise RunError(
+                f"{self.folder} holds no run: there is no run.json in it; "
+                f"train one with: python -m tfmlib train --out {shlex.quote(str(self.folder))}"
+            ) from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise RunError(f"{path} cannot be read: {str(error).rstrip('.')}.") from None
+
+    def read_tokenizer(self, settings: Settings) -> Tokenizer:
+        """The vocabulary: of words for numbers, of byte pairs for your own text."""
+        kind = BPETokenizer if settings.task is None else WordTokenizer
+        try:
+            return kind.load(self.tokenizer)
+        except (OSError, ValueError) as error:
+            raise RunError(f"the vocabulary of the run cannot be read: {error}") from None
+
+    # --- what to tell a person
+
+    def last_checkpoint(self) -> str:
+        """Where it is, as a sentence."""
+        found = self.checkpoints()
+        return f"The last checkpoint is {found[-1]}." if found else "There is no checkpoint yet."
+
+    def how_to_resume(self) -> str:
+        """The last checkpoint, and the command that goes on from it."""
+        processes = os.environ.get("LOCAL_WORLD_SIZE", "1")  # torchrun's, on this machine
+        launch = "python" if processes == "1" else f"torchrun --nproc-per-node {processes}"
+        out = shlex.quote(str(self.folder))
+        return f"{self.last_checkpoint()} Go on with: {launch} -m tfmlib train --resume --out {out}"
+
+
+def checksum(task: data.Task) -> str:
+    """Tells whether sentence pairs are the same, wherever they were read from."""
+    parts = [task.train, task.validation, task.test]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+# --- the log ------------------------------------------------------------------------------------
+
+
+class Log:
+    """JSON lines at the end of a file; each is handed to the system at once."""
+
+    def __init__(self, path: Path):
+        # Without a buffer nothing is left to write, and to fail, when the file is closed.
+        self.file = open(path, "ab", buffering=0)  # noqa: SIM115
+
+    def write(self, entry: dict[str, Any]) -> None:
+        """Append one entry."""
+        line = (json.dumps(entry) + "\n").encode()
+        while line:  # a nearly full disk takes a part of it, and then refuses the rest
+            line = line[self.file.write(line) :]
+
+    def sync(self) -> None:
+        """Make sure that all entries are on the disk."""
+        os.fsync(self.file.fileno())
+
+    def close(self) -> None:
+        self.file.close()
+
+
+def read_log(path: Path) -> Iterator[dict[str, Any]]:
+    """The entries of a log up to its end, or up to a line that was not written to the end."""
+    for line in path.read_bytes().splitlines(keepends=True) if path.exists() else ():
+        try:
+            yield json.loads(line)
+        except ValueError:
+            return
+
+
+def cut_back(path: Path, step: int) -> None:
+    """Leave in a log only what came before the checkpoint of a step: that is where it goes on."""
+    entries = [entry for entry in read_log(path) if _came_before(entry, step)]
+    write_whole(path, "".join(json.dumps(entry) + "\n" for entry in entries).encode())
+
+
+def _came_before(entry: dict[str, Any], step: int) -> bool:
+    # A step is logged and validated before its checkpoint is saved; the test comes last of all.
+    return entry["step"] < step or (entry["step"] == step and "test" not in entry)
+
+
+# --- the command --------------------------------------------------------------------------------
+
+
+def add_command(subparsers: argparse._SubParsersAction) -> None:
+    parser = subparsers.add_parser("train", help="train a translator, or resume its training")
+    parser.add_argument("--out", type=Path, required=True, help="the folder of the run")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on from the last checkpoint in it"
+    )
+    parser.add_argument(
+        "--device", default="auto", choices=("auto", "cpu", "cuda", "mps"), help="where to compute"
+    )
+    parser.add_argument("--compile", action="store_true", help="let torch compile the model first")
+    group = parser.add_argument_group("settings", "they are kept: a resumed run takes them as is")
+    for setting in fields(Settings):
+        if setting.metadata:
+            default = "" if setting.default is None else f" ({setting.default})"
+            group.add_argument(
+                _flag(setting.name),
+                type=setting.metadata["kind"],
+                default=argparse.SUPPRESS,
+                metavar=setting.name.upper(),
+                help=setting.metadata["help"] + default,
+            )
+    group.add_argument(
+        "--set",
+        dest="changes",
+        action="append",
+        type=_change,
+        default=argparse.SUPPRESS,
+        metavar="NAME=VALUE",
+        help="change a size of the preset, such as d_model=64 or dropout=0 (may be repeated)",
+    )
+    parser.set_defaults(run=run)
+
+
+def _change(text: str) -> tuple[str, Any]:
+    """A size of the model and its new value.
+
+    >>> _change("d_model=64")
+    ('d_model', 64)
+    """
+    name, _, value = text.partition("=")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"expected NAME=VALUE with a number, true or false, got {text!r}"
+        ) from None
+
+
+def run(options: argparse.Namespace) -> int:
+    from tfmlib.session import train_run
+
+    given = {s.name: getattr(options, s.name) for s in fields(Settings) if s.name in options}
+    if "changes" in given:
+        given["changes"] = dict(given["changes"])
+    for name in {"source", "target"} & given.keys():
+        given[name] = str(Path(given[name]).resolve())  # a run may be resumed from elsewhere
+    return train_run(Run(options.out), given, options.resume, options.device, options.compile)

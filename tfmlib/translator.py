@@ -1,0 +1,179 @@
+"""A trained run at work: it translates texts, and shows what it looked at.
+
+torch is imported only when a run is loaded: asking for help should be quick.
+"""
+
+import argparse
+import errno
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tfmlib.data import encode_source, encode_target
+from tfmlib.run import Run, RunError
+from tfmlib.tokenizer import Tokenizer, split_words
+
+if TYPE_CHECKING:
+    from tfmlib.model import Transformer
+    from tfmlib.plots import Picture
+
+
+class UnknownText(ValueError):  # noqa: N818
+    """A text that the vocabulary of a run has no words for."""
+
+
+@dataclass(frozen=True)
+class Translator:
+    """A model and the vocabulary it was trained with."""
+
+    model: "Transformer"
+    tokenizer: Tokenizer
+
+    def translate(self, texts: Sequence[str], beams: int = 1) -> list[str]:
+        """The translation of each text, greedily or with beams; nothing becomes nothing."""
+        from tfmlib import train
+
+        texts = [text.strip() for text in texts]
+        for text in filter(None, texts):
+            self._require_known(text)
+        full = [text for text in texts if text]
+        written = iter(train.translate(self.model, self.tokenizer, full, beams=beams))
+        return [next(written) if text else "" for text in texts]
+
+    def show_attention(self, text: str, translation: str) -> "Picture":
+        """Which words of the text the last layer looks at before it writes each token."""
+        import torch
+
+        from tfmlib import plots
+        from tfmlib.model import attention_maps
+
+        src, tgt = encode_source(self.tokenizer, text), encode_target(self.tokenizer, translation)
+        maps = attention_maps(self.model, torch.tensor([src]), torch.tensor([tgt[:-1]]))
+        *_, last = (maps[name] for name in maps if name.endswith("cross_attention"))
+        return plots.attention_heads(
+            last[0],  # (H, T, S)
+            rows=self.tokenizer.tokens(tgt[1:]),
+            columns=self.tokenizer.tokens(src),
+            xlabel="source",
+            ylabel="target",
+            title="Cross-attention of the last layer",
+        )
+
+    def _require_known(self, text: str) -> None:
+        unknown = self.tokenizer.unk_id
+        if unknown is None:  # byte pairs can spell any text
+            return
+        ids = self.tokenizer.encode(text)
+        words = zip(split_words(text), ids, strict=True)
+        strange = list(dict.fromkeys(word for word, i in words if i == unknown))
+        if strange:
+            raise UnknownText(
+                f"the run has not learned {', '.join(map(repr, strange))}; "
+                "the words that it knows are in its tokenizer.json."
+            )
+        if not ids:
+            raise UnknownText(f"expected words, got {text!r}.")
+
+
+def load(path: str | Path) -> Translator:
+    """Load the best weights of a run, or the checkpoint that the path names.
+
+    The weights that did best in validation come first; before there are any, the last checkpoint.
+    """
+    from tfmlib import checkpoint
+    from tfmlib.model import Transformer
+
+    path = Path(path)
+    run = Run(path if path.is_dir() else path.parent)
+    if not path.exists():
+        raise RunError(f"there is no {path}; expected the folder of a run, or a checkpoint in it.")
+    settings = run.read()["settings"]
+    if path.is_dir():
+        found = [run.best] if run.best.exists() else run.checkpoints()[-1:]
+        if not found:
+            raise RunError(f"{run.folder} has no checkpoint yet; train it for longer.")
+        path = found[0]
+    tokenizer = run.read_tokenizer(settings)
+    found = checkpoint.load(path)
+    if found.config.vocab_size != tokenizer.vocab_size:
+        raise RunError(
+            f"{path} is of a model with {found.config.vocab_size} tokens, but the run's "
+            f"vocabulary has {tokenizer.vocab_size}; they belong to different runs."
+        )
+    model = Transformer(found.config).eval()
+    checkpoint.restore(found, model)
+    return Translator(model, tokenizer)
+
+
+# --- the command --------------------------------------------------------------------------------
+
+
+def add_command(subparsers: argparse._SubParsersAction) -> None:
+    parser = subparsers.add_parser("translate", help="translate with a trained run")
+    parser.add_argument("trained", type=Path, metavar="RUN", help="its folder, or a checkpoint")
+    parser.add_argument("texts", nargs="*", help="what to translate (else: standard input)")
+    parser.add_argument("--beam", type=int, default=1, metavar="N", help="follow N beginnings (1)")
+    parser.add_argument(
+        "--show-attention", type=Path, metavar="PNG", help="draw what one text's translation reads"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    try:
+        _check(options)
+        translator = load(options.trained)
+        if options.show_attention:
+            return _draw(translator, options)
+        texts = options.texts or sys.stdin
+        return _filter(translator, texts, options.beam, is_stream=not options.texts)
+    except (RunError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.EINVAL):  # Windows says the latter
+            raise
+        # The reader has had enough, as head has. Python would complain again when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    if options.beam < 1:
+        raise RunError(f"expected at least 1 for --beam, got {options.beam}.")
+    png = options.show_attention
+    if png is None:
+        return
+    if len(options.texts) != 1 or not options.texts[0].strip():
+        raise RunError(f"--show-attention draws one text, got {len(options.texts)}; name one.")
+    if png.suffix.lower() != ".png" or not png.parent.is_dir():
+        raise RunError(f"expected a .png file in a folder that exists, got {png}.")
+
+
+def _filter(translator: Translator, texts: Iterable[str], beams: int, is_stream: bool) -> int:
+    """Print a line for each text as soon as it comes, an empty one if it cannot be translated."""
+    exit_code = 0
+    for number, text in enumerate(texts, start=1):
+        try:
+            (translation,) = translator.translate([text], beams)
+        except UnknownText as error:
+            where = f"line {number}: " if is_stream else ""
+            print(f"{where}{error}", file=sys.stderr)
+            translation, exit_code = "", 1
+        print(translation, flush=True)
+    return exit_code
+
+
+def _draw(translator: Translator, options: argparse.Namespace) -> int:
+    (text,) = options.texts
+    (translation,) = translator.translate([text], options.beam)
+    print(translation)
+    picture = translator.show_attention(text.strip(), translation)
+    options.show_attention.write_bytes(picture.png())
+    print(f"{options.show_attention}: {picture.alt}", file=sys.stderr)
+    return 0
