@@ -32,6 +32,7 @@ from book.manuscript import (
 )
 from book.quiz import markdown as quiz_markdown
 from book.quiz import read_quiz
+from tfmlib.files import write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS, NOTEBOOKS, SOLUTIONS = ROOT / "book/chapters", ROOT / "notebooks", ROOT / "solutions"
@@ -40,6 +41,12 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 SECONDS_PER_CELL = 300
+# Under a chapter's title, for JupyterLab, whose own view of a page has no style and no scripts. The
+# page itself says how to come to the notebook instead.
+WAY_BACK = (
+    "To read on in the book, open `_build/html/notebooks/{name}.html` in your browser; "
+    "`make book` builds it."
+)
 
 
 class CompileError(Exception):
@@ -63,7 +70,8 @@ def learner_notebook(chapter: Chapter) -> nbformat.NotebookNode:
             label = f"{chapter.number}.{chr(96 + quizzes)}"
             cells.append(_prose_cell(chapter, block, quiz_markdown(quiz, label)))
         elif block.kind == "prose":
-            cells.append(_prose_cell(chapter, block, block.source))
+            source = _with_way_back(chapter, block.source) if not cells else block.source
+            cells.append(_prose_cell(chapter, block, source))
         elif block.kind == "code":
             exercise = answers.get(id(block))
             if exercise:
@@ -120,6 +128,11 @@ def _body(statement: Block) -> str:
     while lines and (lines[0].startswith(":") or not lines[0].strip()):
         lines.pop(0)
     return "\n".join(lines).strip()
+
+
+def _with_way_back(chapter: Chapter, source: str) -> str:
+    title, rest = source.split("\n", 1)
+    return f"{title}\n\n{WAY_BACK.format(name=chapter.name)}\n{rest}"
 
 
 def _prose_cell(chapter: Chapter, block: Block, source: str) -> nbformat.NotebookNode:
@@ -236,9 +249,7 @@ def reuse_outputs(notebook: nbformat.NotebookNode, path: Path) -> bool:
 
 def write(notebook: nbformat.NotebookNode, path: Path) -> None:
     """Replace the file in one step, so that it is never half written."""
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8", newline="\n")
-    os.replace(temporary, path)
+    write_whole(path, f"{nbformat.writes(notebook)}\n".encode())
 
 
 def compile_notebook(notebook: nbformat.NotebookNode, path: Path, force: bool) -> None:

@@ -23,6 +23,7 @@ CHECK = re.compile(r"""^check\(\s*["'](?P<id>[^"']+)["']""", re.MULTILINE)
 LABEL = re.compile(r"^:label: *ex-(?P<chapter>\d+)-(?P<number>\d+) *$", re.MULTILINE)
 LEDGER = re.compile(r"\{ledger\}`(?P<id>[^`]+)`")
 SOLVES = re.compile(r"^ex-(?P<chapter>\d+)-(?P<number>\d+)$")
+TITLE = re.compile(r"^# (?P<title>.+)$", re.MULTILINE)
 
 
 class ManuscriptError(Exception):
@@ -72,8 +73,8 @@ class Chapter:
     @property
     def title(self) -> str:
         for block in self.blocks:
-            if heading := re.search(r"^# (.+)$", block.source, re.MULTILINE):
-                return heading.group(1).strip()
+            if heading := TITLE.search(block.source):
+                return heading["title"].strip()
         raise ManuscriptError(self.path, 1, "expected a title, a line that begins with '# '.")
 
 

@@ -35,6 +35,13 @@ def sinusoids(length, d_model):
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, d_model)
 
 
+# A search of width 2, what each step looked at: the first choice of step 1 is not the best.
+SEARCH = [
+    {"not": 0.6, "never": 0.4},
+    {"not on": 0.24, "not <end>": 0.18, "never on": 0.08, "never ever": 0.32, "never not": 0.0},
+    {"not on your": 0.216, "never ever <end>": 0.288, "never ever on": 0.032},
+]
+
 # One of each kind, and of each kind's looks; built once, since nothing may change a picture.
 PICTURES = {
     "heat map": plots.heat_map(WEIGHTS[0], TOKENS, TOKENS[:5], title="Who looks at whom"),
@@ -49,6 +56,7 @@ PICTURES = {
     "lines": plots.lines([2, 3, 5], {"a": [1, 7, 2], "b": [5, 3, 11]}, "n", "ms", title="Time"),
     "log lines": plots.lines([2, 30, 500], {"a": [1, 70, 2000]}, "n", "ms", log_x=True, log_y=True),
     "loss": plots.loss_curves({"train": np.geomspace(5, 0.1, 97), "valid": {50: 1.1, 97: 0.3}}),
+    "search": plots.search_tree(SEARCH, width=2, title="Two beginnings side by side"),
     "architecture": plots.architecture(),
     "architecture, lit": plots.architecture(list(plots.PARTS), title="Everything"),
 }
@@ -645,6 +653,101 @@ def test_loss_curves_count_steps_from_one_or_take_them_from_a_dictionary():
     )
 
 
+# --- a search -----------------------------------------------------------------------------------
+
+
+def boxes_of(picture):
+    """{(column, row): (patch, the texts in it)}, columns from the left and rows from the top."""
+    axes = picture.axes[0]
+    patches = [patch for patch in axes.patches if isinstance(patch, FancyBboxPatch)]
+    lefts = sorted({patch.get_x() for patch in patches})
+    tops = sorted({patch.get_y() for patch in patches})
+
+    def inside(patch, text):
+        x, y = text.get_position()
+        right, bottom = patch.get_x() + patch.get_width(), patch.get_y() + patch.get_height()
+        return patch.get_x() < x < right and patch.get_y() < y < bottom
+
+    return {
+        (lefts.index(patch.get_x()), tops.index(patch.get_y())): (
+            patch,
+            [text.get_text() for text in axes.texts if inside(patch, text)],
+        )
+        for patch in patches
+    }
+
+
+def test_a_search_ranks_each_step_and_drops_what_is_impossible():
+    texts = {place: texts for place, (_, texts) in boxes_of(PICTURES["search"]).items()}
+    assert texts == {
+        (0, 0): ["<start>"],
+        (1, 0): ["not", "0.600"],
+        (1, 1): ["never", "0.400"],
+        (2, 0): ["ever", "0.320"],
+        (2, 1): ["on", "0.240"],
+        (2, 2): ["<end>", "0.180"],
+        (2, 3): ["on", "0.080"],
+        (3, 0): ["<end>", "0.288 ★"],
+        (3, 1): ["your", "0.216"],
+        (3, 2): ["on", "0.032"],
+    }
+
+
+def test_a_search_shows_what_is_kept_without_colour_too():
+    for (_, row), (patch, texts) in boxes_of(PICTURES["search"]).items():
+        assert patch.get_linestyle() == ("-" if row < 2 else "--")
+        is_best = texts[-1].endswith("★")
+        assert (to_hex(patch.get_facecolor()) == plots.ACCENT) == is_best
+
+
+def test_each_line_of_a_search_leads_from_a_beginning_to_its_continuation():
+    picture = PICTURES["search"]
+    boxes = {place: patch for place, (patch, _) in boxes_of(picture).items()}
+
+    def place_at(x, y):
+        return next(
+            place
+            for place, box in boxes.items()
+            if box.get_x() - 0.01 <= x <= box.get_x() + box.get_width() + 0.01
+            and box.get_y() < y < box.get_y() + box.get_height()
+        )
+
+    ways = [line.get_xydata() for line in picture.axes[0].lines]
+    ends = {place_at(*way[-1]): place_at(*way[0]) for way in ways}
+    assert ends == {
+        (1, 0): (0, 0),
+        (1, 1): (0, 0),
+        (2, 0): (1, 1),  # never ever
+        (2, 1): (1, 0),  # not on
+        (2, 2): (1, 0),  # not <end>
+        (2, 3): (1, 1),  # never on
+        (3, 0): (2, 0),
+        (3, 1): (2, 1),
+        (3, 2): (2, 0),
+    }
+
+
+def test_search_alt_says_what_each_step_keeps_and_what_is_best():
+    assert PICTURES["search"].alt == (
+        "Two beginnings side by side. Beam search of width 2. "
+        "Step 1 keeps “not” (0.600) and “never” (0.400). "
+        "Step 2 keeps “never ever” (0.320) and “not on” (0.240). "
+        "Step 3 keeps “never ever <end>” (0.288) and “not on your” (0.216). "
+        "The best that has ended is “never ever <end>”."
+    )
+    greedy = plots.search_tree(SEARCH[:2], width=1).alt
+    assert greedy.endswith("Step 2 keeps “never ever” (0.320).")  # none of those kept has ended
+
+
+def test_the_best_of_a_search_is_the_likeliest_that_was_kept_and_ended():
+    steps = [{"<end>": 0.2, "a": 0.7, "b": 0.1}, {"a <end>": 0.3, "a a": 0.4}]
+    assert "★" not in str(boxes_of(plots.search_tree(steps, width=1)))
+    stars = [
+        place for place, (_, t) in boxes_of(plots.search_tree(steps, 2)).items() if "★" in t[-1]
+    ]
+    assert stars == [(2, 1)]
+
+
 # --- the architecture ---------------------------------------------------------------------------
 
 
@@ -749,6 +852,14 @@ NAN = [[0.5, 0.5], [np.nan, 1.0]]
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: plots.search_tree([], 2), "steps must hold at least one step, but is empty"),
+        (lambda: plots.search_tree([["a"]], 2), "step 1 must be a dictionary .* came as list"),
+        (
+            lambda: plots.search_tree([{"a": 1}, {"b c": 1}], 2),
+            "step 2 must continue .* “b c” does",
+        ),
+        (lambda: plots.search_tree([{"a": np.nan}], 2), "probabilities of step 1 .* has nan"),
+        (lambda: plots.search_tree([{"a": 1}], 0), "width must be a whole number .* came as 0"),
         (lambda: plots.heat_map([1, 2]), "matrix must be an array of dimension 2, but came with"),
         (lambda: plots.heat_map([[1, 2], [3]]), "matrix must be an array of numbers .* list that"),
         (lambda: plots.heat_map([["a"]]), "matrix must be an array of numbers"),

@@ -1,0 +1,382 @@
+// The attention explorer: whom each word attends to, and the way there from scores to output.
+(function () {
+  "use strict";
+  const { make, makeSvg, scroller, format, number, quoted } = tfm;
+
+  // --- the equations of tfmlib.ref; a matrix is a list of rows ----------------------------------
+
+  const grid = (rows, columns, cell) =>
+    Array.from({ length: rows }, (_, i) => Array.from({ length: columns }, (_, j) => cell(i, j)));
+  const transpose = (matrix) => grid(matrix[0].length, matrix.length, (i, j) => matrix[j][i]);
+  const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+
+  function matmul(a, b) {
+    const columns = transpose(b);
+    return a.map((row) => columns.map((column) => dot(row, column)));
+  }
+
+  // Of one row; a row of −∞ gives zeros.
+  function softmax(row) {
+    const peak = Math.max(...row);
+    const powers = row.map((x) => (peak === -Infinity ? 0 : Math.exp(x - peak)));
+    const total = powers.reduce((sum, power) => sum + power, 0);
+    return powers.map((power) => power / (total || 1));
+  }
+
+  const oneHot = (ids, size) => grid(ids.length, size, (i, j) => Number(ids[i] === j));
+
+  const frequency = (j, d) => 10000 ** (-(j - (j % 2)) / d);
+
+  function sinusoidalEncoding(length, d) {
+    return grid(length, d, (i, j) => (j % 2 ? Math.cos : Math.sin)(i * frequency(j, d)));
+  }
+
+  function shiftMatrix(offset, d) {
+    return grid(d, d, (i, j) => {
+      if (i - (i % 2) !== j - (j % 2)) return 0; // another pair of dimensions
+      const angle = offset * frequency(i, d);
+      if (i === j) return Math.cos(angle);
+      return i < j ? Math.sin(angle) : -Math.sin(angle);
+    });
+  }
+
+  // From the scores of a head to its output. Padding are vectors of zeros behind the words: their scores
+  // and values are zero. They are queries, too, where queries and keys are the same words (`isSelf`).
+  function attend(head, { dk, temperature, scaled, ahead, pads, hide }, isSelf) {
+    const [T, S] = [head.scores.length, head.scores[0].length];
+    const isAllowed = (i, j) => !(isSelf && ahead && j > i) && !(hide && j >= S);
+    const divisor = (scaled ? Math.sqrt(dk) : 1) * temperature;
+    const each = (matrix, change) => matrix.map((row, i) => row.map((x, j) => change(x, i, j)));
+
+    const scores = grid(isSelf ? T + pads : T, S + pads, (i, j) => (i < T && j < S ? head.scores[i][j] : 0));
+    const divided = each(scores, (x) => x / divisor);
+    const masked = each(divided, (x, i, j) => (isAllowed(i, j) ? x : -Infinity));
+    const weights = masked.map(softmax);
+    const values = head.values && [...head.values, ...grid(pads, head.values[0].length, () => 0)];
+    return { scores, scaled: divided, masked, weights, output: values ? matmul(weights, values) : null };
+  }
+
+  // --- three heads for any words ----------------------------------------------------------------
+
+  const PLACES = 16; // dimensions of a position, as in chapter 5
+  const SHARPNESS = 60;
+  const LONGEST = 12; // words
+
+  const wordsOf = (text) => text.split(/\s+/).filter(Boolean).slice(0, LONGEST);
+
+  function vocabularyOf(words) {
+    return [...new Set(words.map((word) => word.toLowerCase()))].sort();
+  }
+
+  function headsByHand(words) {
+    const vocabulary = vocabularyOf(words);
+    const codes = oneHot(words.map((word) => vocabulary.indexOf(word.toLowerCase())), vocabulary.length);
+    const places = sinusoidalEncoding(words.length, PLACES);
+    const placesBefore = matmul(places, transpose(shiftMatrix(-1, PLACES)));
+    const firstPlace = places.map((place) => places[0].map((x) => x * place[PLACES - 1]));
+    const head = (name, queries, keys) => ({
+      name,
+      scores: matmul(queries, transpose(keys)).map((row) => row.map((x) => SHARPNESS * x)),
+      values: codes,
+    });
+    return [
+      head("previous word", placesBefore, places),
+      head("same word", codes, codes),
+      head("first word", firstPlace, places),
+    ];
+  }
+
+  // --- what the documents print -----------------------------------------------------------------
+
+  // Half a unit of the finest printed digit.
+  function rounding(printed) {
+    const decimals = printed.flat().map((figure) => (figure.split(".")[1] || "").length);
+    return 0.5 * 10 ** -Math.max(...decimals);
+  }
+
+  // How far the worst printed figure is from the computed one.
+  function deviation(computed, printed) {
+    return Math.max(...printed.flatMap((row, i) => row.map((figure, j) => Math.abs(computed[i][j] - Number(figure)))));
+  }
+
+  tfm.attention = {
+    softmax, oneHot, sinusoidalEncoding, shiftMatrix, attend, wordsOf, headsByHand, rounding, deviation,
+  };
+
+  // --- settings ---------------------------------------------------------------------------------
+
+  // d_k from 1 to 1024: one by one at first, then by ever larger steps.
+  const D_K = Array.from({ length: 64 }, (_, i) => i + 1);
+  while (D_K.at(-1) < 1024) D_K.push(D_K.at(-1) + 2 ** Math.floor(Math.log2(D_K.at(-1)) - 5));
+
+  const STAGES = ["scores", "scaled", "masked", "weights", "output"];
+  const isTyped = (settings, data) => !data.presets[settings.preset].heads;
+  const isSelf = (settings, data) => !data.presets[settings.preset].queries;
+
+  const FIELDS = [
+    { key: "text", kind: "text", label: "Sentence", longest: 80, when: isTyped },
+    { key: "dk", kind: "slider", label: "d_k", values: D_K },
+    { key: "temperature", kind: "slider", label: "temperature", min: 0.1, max: 5, step: 0.1, digits: 1 },
+    { key: "scaled", kind: "switch", label: "divide by √d_k" },
+    { key: "ahead", kind: "switch", label: "look-ahead mask", when: isSelf },
+    { key: "pads", kind: "slider", label: "padding", min: 0, max: 3, step: 1 },
+    { key: "hide", kind: "switch", label: "hide padding", when: (settings) => settings.pads > 0 },
+    { key: "stage", kind: "choice", label: "Show", options: STAGES.map((stage) => [stage, stage]) },
+    { key: "head", kind: "index" },
+    { key: "query", kind: "index" },
+  ];
+  const START = {
+    text: "", temperature: 1, scaled: true, ahead: false, pads: 0, hide: false, stage: "weights", head: 0, query: 0,
+  };
+
+  // Everything there is to draw, computed once.
+  function look(data, settings) {
+    const example = data.presets[settings.preset];
+    const words = example.keys || wordsOf(settings.text);
+    if (words.length === 0) return null;
+    const padding = Array(settings.pads).fill("<pad>");
+    const heads = example.heads || headsByHand(words);
+    const self = isSelf(settings, data);
+    const keys = [...words, ...padding];
+    const queries = self ? keys : example.queries;
+    const chosen = Math.min(settings.head, heads.length - 1);
+    const compute = (head, changes) => attend(head, { ...settings, ...changes }, self);
+    return {
+      example, heads, chosen, keys, queries, self, compute,
+      stages: compute(heads[chosen]),
+      query: Math.min(settings.query, queries.length - 1),
+      features: example.heads ? null : vocabularyOf(words), // what the output's columns stand for
+    };
+  }
+
+  // --- drawing ----------------------------------------------------------------------------------
+
+  // What to see in the example, and the verdicts of the ledger on it.
+  function note(explorer) {
+    const { text, ledger } = explorer.data.presets[explorer.settings.preset];
+    const badge = ({ id, verdict, sentence }) => make("a", {
+      href: `../book/ledger.html#${id}`, class: `tfm-${verdict}`, "data-key": `${explorer.id}.${id}`,
+      "data-sentence": sentence, "aria-description": sentence,
+    }, verdict);
+    return [text, ...ledger.flatMap((entry) => [" ", badge(entry)])];
+  }
+
+  // Each head as a small picture; the chosen one is shown in full below.
+  function headButtons(explorer, view) {
+    const buttons = view.heads.map(({ name }, h) => make("button", {
+      type: "button", "aria-pressed": String(h === view.chosen), "data-key": `${explorer.id}.head-${h}`,
+      onclick: () => explorer.set({ head: h }),
+    }, picture(view.compute(view.heads[h]).weights), name));
+    return make("div", { class: "tfm-heads", role: "group", "aria-label": "Head" }, buttons);
+  }
+
+  function picture(weights) {
+    const cells = weights.flatMap((row, i) => row.map((weight, j) =>
+      makeSvg("rect", { x: j, y: i, width: 0.9, height: 0.9, "fill-opacity": 0.08 + 0.92 * weight })));
+    return makeSvg("svg", { viewBox: `0 0 ${weights[0].length} ${weights.length}`, "aria-hidden": "true" }, cells);
+  }
+
+  function matrix(explorer, view) {
+    const { stage } = explorer.settings;
+    const told = caption(explorer.settings) + (printedAt(view, stage) ? ". Small: as printed" : "");
+    const header = columns(view, stage).map((name) => make("th", { scope: "col" }, name));
+    const rows = view.queries.map((word, i) => make("tr",
+      { class: i === view.query ? "tfm-chosen" : null, ...pointing(explorer, view, i) },
+      make("th", { scope: "row", "aria-current": i === view.query ? "true" : null }, word),
+      view.stages[stage] ? heatCells(view, stage, i) : mixture(view, i),
+    ));
+    const table = make("table", { class: "tfm-matrix" },
+      make("caption", {}, told), make("thead", {}, make("tr", {}, make("td"), header)), make("tbody", {}, rows));
+    const box = scroller("Matrix", table);
+    box.addEventListener("scroll", () => { explorer.scrolled = box.scrollLeft; });
+    return box;
+  }
+
+  // A column stands for a key; in the output for a word, or for a number that has no name.
+  function columns(view, stage) {
+    if (stage !== "output") return view.keys;
+    if (!view.stages.output) return ["mixture"];
+    return view.features || view.stages.output[0].map((_, j) => String(j + 1));
+  }
+
+  function caption({ stage, dk, temperature, scaled }) {
+    const divisors = [
+      scaled ? ` ÷ √d_k (${format(Math.sqrt(dk))})` : "",
+      temperature === 1 ? "" : ` ÷ temperature (${format(temperature, 1)})`,
+    ];
+    return {
+      scores: "Scores: each query (row) with each key (column)",
+      scaled: `Scores${divisors.join("")}`,
+      masked: "Scaled scores; −∞ where a query may not look",
+      weights: "Weights: the softmax of each row. A row sums to 1",
+      output: "Output: each row's weights times the values",
+    }[stage];
+  }
+
+  function heatCells(view, stage, i) {
+    const matrix = view.stages[stage];
+    const finite = matrix.flat().filter(Number.isFinite);
+    const [low, high] = stage === "weights" ? [0, 1] : [Math.min(...finite), Math.max(...finite)];
+    const isBlocked = (j) => ["masked", "weights"].includes(stage) && view.stages.masked[i][j] === -Infinity;
+    return matrix[i].map((value, j) => make("td", {
+      "data-value": value,
+      class: isBlocked(j) ? "tfm-blocked" : null,
+      style: isBlocked(j) ? null : `--share: ${high > low ? (value - low) / (high - low) : 0}`,
+    }, format(value), asPrinted(view, stage, i, j)));
+  }
+
+  // What the document has in this place, and whether that is the computed number.
+  function asPrinted(view, stage, i, j) {
+    const printed = printedAt(view, stage);
+    const figure = printed && printed[i] && printed[i][j];
+    if (!figure) return null;
+    const isOff = Math.abs(view.stages[stage][i][j] - Number(figure)) > rounding(printed) + 1e-9;
+    return make("small", {}, isOff ? `≠${figure}` : figure);
+  }
+
+  const printedAt = (view, stage) => (view.example.printed || {})[stage];
+
+  // Without values the output can only be written down: weight times value, word by word.
+  function mixture(view, i) {
+    const parts = view.keys.map((word, j) => [view.stages.weights[i][j], word]).filter(([weight]) => weight >= 0.005);
+    return make("td", { class: "tfm-mixture" },
+      parts.flatMap(([weight, word], n) => [n ? " + " : "", number(null, weight), ` v(${word})`]));
+  }
+
+  // Black or white on a cell, whichever stands out: 0.179 is where both do alike.
+  function ink(table) {
+    const cells = [...table.querySelectorAll("td[style]")];
+    const parts = (cell) => getComputedStyle(cell).backgroundColor.match(/[\d.]+(?:e-\d+)?/g).slice(0, 3);
+    const colours = cells.map((cell) => parts(cell).map(Number)); // all are read before one is written
+    const linear = (c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    cells.forEach((cell, n) => {
+      const luminance = dot(colours[n].map(linear), [0.2126, 0.7152, 0.0722]);
+      cell.style.color = luminance > 0.179 ? "#000" : "#fff";
+    });
+  }
+
+  function choose(explorer, view, query) {
+    if (query !== view.query) explorer.set({ query });
+  }
+
+  // A mouse chooses by pointing. A finger may be about to scroll: it chooses by a tap.
+  function pointing(explorer, view, query) {
+    return {
+      onpointerenter: (event) => event.pointerType === "mouse" && choose(explorer, view, query),
+      onclick: () => choose(explorer, view, query),
+    };
+  }
+
+  // The words with a bar above each, as high as the weight that the chosen word gives to it.
+  function tokenRow(explorer, view) {
+    const weights = view.stages.weights[view.query];
+    const last = view.queries.length - 1;
+    const goal = { ArrowLeft: view.query - 1, ArrowRight: view.query + 1, Home: 0, End: last };
+    const keydown = (event) => {
+      if (!(event.key in goal)) return;
+      event.preventDefault();
+      choose(explorer, view, Math.max(0, Math.min(last, goal[event.key])));
+    };
+    const token = (word, j) => {
+      const isChosen = view.self && j === view.query;
+      const inside = [
+        make("span", { class: "tfm-bar", style: `--share: ${weights[j]}` }),
+        make("span", { class: "tfm-word" }, word), " ", number(null, weights[j]),
+      ];
+      if (!view.self) return make("span", { class: "tfm-token" }, inside);
+      return make("button", {
+        type: "button", class: "tfm-token", "aria-pressed": String(isChosen), tabindex: isChosen ? 0 : -1,
+        "data-key": isChosen ? `${explorer.id}.query` : null, // whoever has the focus follows the choice
+        onkeydown: keydown, ...pointing(explorer, view, j),
+      }, inside);
+    };
+    const label = `Whom ${quoted(view.queries[view.query])} attends to`;
+    return [
+      make("p", { class: "tfm-asks" }, label, view.self ? ". Choose another word:" : ":"),
+      make("div", { class: "tfm-tokens", role: "group", "aria-label": label }, view.keys.map(token)),
+    ];
+  }
+
+  // How far the printed figures are off, for every d_k, on logarithmic axes; a dot marks the d_k that is set.
+  function curve(explorer, view) {
+    const stage = stageInPrint(explorer, view);
+    const printed = printedAt(view, stage);
+    const off = (dk) => deviation(view.compute(view.heads[view.chosen], { dk })[stage], printed);
+    const points = D_K.map((dk) => [dk, off(dk)]);
+    const best = points.reduce((a, b) => (b[1] < a[1] ? b : a));
+    const now = off(explorer.settings.dk);
+
+    const [left, right, above, below] = [40, 226, 20, 126];
+    const [top, bottom] = [Math.ceil(Math.log10(Math.max(...points.map(([, y]) => y)))), -3];
+    const x = (dk) => left + ((right - left) * Math.log2(dk)) / 10;
+    const y = (distance) => {
+      const power = Math.max(bottom, Math.log10(distance)); // what is less lies on the axis
+      return below - ((below - above) * (power - bottom)) / (top - bottom);
+    };
+    const line = "M" + points.map(([dk, distance]) => `${x(dk)} ${y(distance)}`).join("L");
+    const text = (content, place) => makeSvg("text", place, content);
+    const powers = Array.from({ length: top - bottom + 1 }, (_, n) => bottom + n);
+    const told = `How far the worst printed figure is off, for d_k from 1 to 1024: least at d_k = ${best[0]}, `
+      + `by ${format(best[1], 3)}. Rounding explains ${rounding(printed)}.`;
+    return make("div", { class: "tfm-curve" },
+      make("p", {}, "Worst printed figure: off by ", make("strong", {}, number(null, now, 3))),
+      makeSvg("svg", { viewBox: "0 0 244 160", role: "img", "aria-label": told },
+        makeSvg("path", { class: "tfm-axis", d: `M${left} ${above}V${below}H${right}` }),
+        makeSvg("path", { class: "tfm-limit", d: `M${left} ${y(rounding(printed))}H${right}` }),
+        makeSvg("path", { class: "tfm-line", d: line }),
+        makeSvg("circle", { cx: x(explorer.settings.dk), cy: y(now), r: 5 }),
+        [1, 4, 16, 64, 256, 1024].map((dk) => text(String(dk), { x: x(dk), y: below + 15, "text-anchor": "middle" })),
+        powers.map((power) => text(String(10 ** power), { x: left - 5, y: y(10 ** power) + 4, "text-anchor": "end" })),
+        text("d_k", { x: (left + right) / 2, y: below + 30, "text-anchor": "middle" }),
+        text("dashed: rounding alone", { x: right, y: above - 7, "text-anchor": "end" }),
+      ),
+    );
+  }
+
+  // The stage that is compared with print: the one shown, or else the weights.
+  function stageInPrint(explorer, view) {
+    return printedAt(view, explorer.settings.stage) ? explorer.settings.stage : "weights";
+  }
+
+  function sentence(explorer, view) {
+    const weights = view.stages.weights[view.query];
+    const isItself = (j) => view.self && j === view.query;
+    const isLess = (a, b) => weights[b] - weights[a] > 1e-9;
+    const [first, second] = weights.map((_, j) => j)
+      .sort((a, b) => isLess(a, b) - isLess(b, a) || isItself(b) - isItself(a));
+    const who = quoted(view.queries[view.query]);
+    if (weights[first] === 0) return `${who} may look at nothing: its weights are all zero.`;
+    const whom = (j) => `${isItself(j) ? "itself" : quoted(view.keys[j])} (${format(weights[j])})`;
+    const then = isLess(second, first) ? "then" : "and as much";
+    const next = weights[second] >= 0.005 ? `, ${then} to ${whom(second)}` : "";
+    const told = `${who} attends most to ${whom(first)}${next}.`;
+    if (!view.example.printed) return told;
+    const stage = stageInPrint(explorer, view);
+    const off = deviation(view.stages[stage], printedAt(view, stage));
+    return `${told} The worst printed figure is off by ${format(off, 3)}.`;
+  }
+
+  function draw(explorer, place) {
+    const view = look(explorer.data, explorer.settings);
+    const example = explorer.data.presets[explorer.settings.preset];
+    if (view === null) {
+      explorer.say("Type a few words, and see whom each of them attends to.");
+      return;
+    }
+    const table = matrix(explorer, view);
+    if (view.heads.length > 1) place.append(headButtons(explorer, view));
+    const comparison = example.printed ? curve(explorer, view) : null;
+    place.append(make("div", { class: "tfm-pair" }, table, comparison), ...tokenRow(explorer, view));
+    ink(table);
+    table.scrollLeft = explorer.scrolled || 0; // a new table, where the reader had scrolled the old one to
+    explorer.say(sentence(explorer, view));
+  }
+
+  tfm.explorers.attention = {
+    title: "Attention explorer",
+    fields: () => FIELDS,
+    defaults: (data, preset) => ({ ...START, ...data.presets[preset].start }),
+    note,
+    draw,
+  };
+})();

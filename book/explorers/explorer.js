@@ -1,0 +1,346 @@
+// What all explorers share: controls, settings in the address, keyboard and focus.
+//
+// A kind of explorer registers itself:
+//
+//   tfm.explorers.attention = {
+//     title: "Attention explorer",
+//     fields(data) -> [{key, label, kind: "slider" | "switch" | "choice" | "select" | "text" | "index", ...}],
+//     defaults(data, preset) -> {key: value, ...},   // the settings of a preset
+//     note(explorer) -> [node or text, ...],         // if any: what to look for in the chosen example
+//     draw(explorer, place),                         // fill `place` from explorer.settings
+//   };
+//
+// Settings are numbers, booleans and strings. Those that differ from the preset's stand in the address,
+// so that a link leads to exactly what its sender saw.
+(function () {
+  "use strict";
+
+  const tfm = (window.tfm = window.tfm || {});
+  tfm.explorers = tfm.explorers || {};
+
+  // --- elements -------------------------------------------------------------------------------
+
+  // make("p", {class: "note"}, "text", child, ...): attributes whose value is null or false are left out.
+  function make(tag, attributes, ...children) {
+    return fill(document.createElement(tag), attributes, children);
+  }
+
+  function makeSvg(tag, attributes, ...children) {
+    return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+  }
+
+  function fill(element, attributes, children) {
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+      else if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
+    }
+    element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+    return element;
+  }
+
+  // A box for what may be too wide: it scrolls, and while it does, the keyboard can reach it.
+  function scroller(name, ...children) {
+    const box = make("div", { class: "tfm-scroll" }, ...children);
+    new ResizeObserver(() => {
+      const isWide = box.scrollWidth > box.clientWidth + 1;
+      for (const [key, value] of Object.entries({ tabindex: "0", role: "group", "aria-label": name })) {
+        if (isWide) box.setAttribute(key, value);
+        else box.removeAttribute(key);
+      }
+    }).observe(box);
+    return box;
+  }
+
+  // A number as a reader wants it: a true minus, no -0.00, ∞ as a sign.
+  function format(value, digits = 2) {
+    if (value === -Infinity) return "−∞";
+    if (value === Infinity) return "∞";
+    const text = value.toFixed(digits);
+    return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
+  }
+
+  // A number in the page that carries all of its digits, and a name where tests look for one.
+  const number = (name, value, digits = 2) =>
+    make("span", { "data-name": name, "data-value": value }, format(value, digits));
+
+  const quoted = (text) => `“${text}”`;
+
+  // --- fields ---------------------------------------------------------------------------------
+
+  // Each kind of field: the control, how it shows a value, and what it accepts from an address.
+  const FIELDS = {
+    // From min to max by step, or along a list of `values`.
+    slider: {
+      build(field, id, change) {
+        const { values } = field;
+        const { min, max, step } = values ? { min: 0, max: values.length - 1, step: 1 } : field;
+        const input = make("input", {
+          type: "range", id, min, max, step, "data-key": id,
+          oninput: () => change(values ? values[Number(input.value)] : Number(input.value)),
+        });
+        const shown = (field.typed ? typedNumber : shownNumber)(field, id, change);
+        const show = field.format || ((value) => format(value, field.digits || 0));
+        const update = (value) => {
+          input.value = values ? values.indexOf(value) : value;
+          input.setAttribute("aria-valuetext", show(value));
+          shown.update(value, show(value));
+        };
+        const label = make("label", { for: id }, field.label);
+        return { element: make("div", { class: "tfm-field" }, label, input, shown.element), input, update };
+      },
+      read(field, text) {
+        const value = Number(text);
+        if (field.values) return field.values.find((own) => own === value);
+        const inRange = text.trim() !== "" && value >= field.min && value <= field.max;
+        const steps = (value - field.min) / field.step;
+        return inRange && Math.abs(steps - Math.round(steps)) < 1e-6 ? value : undefined;
+      },
+      write: String,
+    },
+    switch: {
+      build(field, id, change) {
+        const input = make("input", {
+          type: "checkbox", role: "switch", id, "data-key": id, onchange: () => change(input.checked),
+        });
+        const element = make("div", { class: "tfm-field tfm-switch" }, input, make("label", { for: id }, field.label));
+        return { element, input, update: (value) => { input.checked = value; } };
+      },
+      read: (field, text) => (text === "on" || text === "off" ? text === "on" : undefined),
+      write: (value) => (value ? "on" : "off"),
+    },
+    choice: {
+      build(field, id, change) {
+        const inputs = field.options.map(([value, label]) => [value, label, make("input", {
+          type: "radio", name: id, id: `${id}-${value}`, value, "data-key": `${id}-${value}`, onchange: () => change(value),
+        })]);
+        const buttons = inputs.map(([value, label, input]) => make("span", {}, input, make("label", { for: input.id }, label)));
+        const element = make("fieldset", { class: "tfm-field tfm-choice" }, make("legend", {}, field.label), make("div", {}, buttons));
+        return { element, input: inputs[0][2], update: (value) => inputs.forEach(([own, , input]) => { input.checked = own === value; }) };
+      },
+      read: (field, text) => field.options.map(([value]) => value).find((value) => value === text),
+      write: String,
+    },
+    select: {
+      build(field, id, change) {
+        const options = field.options.map(([value, label]) => make("option", { value }, label));
+        const input = make("select", { id, "data-key": id, onchange: () => change(input.value) }, options);
+        const element = make("div", { class: "tfm-field" }, make("label", { for: id }, field.label), input);
+        return { element, input, update: (value) => { input.value = value; } };
+      },
+      read: (field, text) => FIELDS.choice.read(field, text),
+      write: String,
+    },
+    text: {
+      build(field, id, change) {
+        const input = make("input", {
+          type: "text", id, "data-key": id, maxlength: field.longest, autocomplete: "off", spellcheck: "false",
+          oninput: () => change(input.value),
+        });
+        const element = make("div", { class: "tfm-field tfm-text" }, make("label", { for: id }, field.label), input);
+        // A reader in the middle of typing keeps the cursor.
+        return { element, input, update: (value) => { if (input.value !== value) input.value = value; } };
+      },
+      read: (field, text) => (text.length <= field.longest ? text : undefined),
+      write: String,
+    },
+    // A place in a list, from 0 on, that the reader chooses in the drawing: it has no control.
+    index: {
+      read: (field, text) => (/^\d{1,3}$/.test(text) ? Number(text) : undefined),
+      write: String,
+    },
+  };
+
+  // Beside a slider stands its value: to read, or (`typed: true`) a box to type it into.
+  function shownNumber(field, id) {
+    const element = make("output", { for: id });
+    return { element, update: (value, text) => { element.textContent = text; } };
+  }
+
+  function typedNumber(field, id, change) {
+    let current;
+    const element = make("input", {
+      type: "number", min: field.min, max: field.max, step: field.step, "data-key": `${id}.typed`,
+      "aria-label": `${field.label}, as a number`,
+      oninput: () => {
+        const value = FIELDS.slider.read(field, element.value);
+        if (value !== undefined) change(value); // half a number is left alone
+      },
+      onchange: () => { element.value = current; },
+    });
+    const update = (value) => {
+      current = value;
+      if (element.value === "" || Number(element.value) !== value) element.value = value;
+    };
+    return { element, update };
+  }
+
+  // --- an explorer ----------------------------------------------------------------------------
+
+  class Explorer {
+    constructor(box, kind, data) {
+      this.box = box;
+      this.kind = kind;
+      this.data = data;
+      this.id = box.id;
+      this.start = box.dataset.preset;
+      this.settings = this.fromAddress(new URLSearchParams(location.search));
+      this.build();
+      this.refresh();
+    }
+
+    presetField() {
+      const options = Object.entries(this.data.presets).map(([name, preset]) => [name, preset.title]);
+      return { key: "preset", kind: "select", label: this.kind.presetLabel || "Example", options };
+    }
+
+    fields() {
+      return [this.presetField(), ...this.kind.fields(this.data)];
+    }
+
+    defaults(preset) {
+      return { preset, ...this.kind.defaults(this.data, preset) };
+    }
+
+    // Settings from an address. What it does not say, or says wrongly, stays as in the preset.
+    fromAddress(parameters) {
+      const said = (field) => {
+        const text = parameters.get(`${this.id}.${field.key}`);
+        return text === null ? undefined : FIELDS[field.kind].read(field, text);
+      };
+      const settings = this.defaults(said(this.presetField()) || this.start);
+      for (const field of this.kind.fields(this.data)) {
+        const value = said(field);
+        if (value !== undefined) settings[field.key] = value;
+      }
+      return settings;
+    }
+
+    // The address of this page with these settings, and with those of other explorers as they stand.
+    toAddress() {
+      const address = new URL(location.href);
+      const defaults = this.defaults(this.settings.preset);
+      for (const field of this.fields()) {
+        const name = `${this.id}.${field.key}`;
+        const usual = field.key === "preset" ? this.start : defaults[field.key];
+        if (this.settings[field.key] === usual) address.searchParams.delete(name);
+        else address.searchParams.set(name, FIELDS[field.kind].write(this.settings[field.key]));
+      }
+      address.hash = this.id;
+      return address.href;
+    }
+
+    // Change some settings. Another preset brings all of its own.
+    set(changes) {
+      const isOther = changes.preset !== undefined && changes.preset !== this.settings.preset;
+      const base = isOther ? this.defaults(changes.preset) : this.settings;
+      this.settings = { ...base, ...changes };
+      this.refresh();
+      this.remember();
+    }
+
+    remember() {
+      clearTimeout(this.timer); // browsers refuse an address that changes too often
+      this.timer = setTimeout(() => {
+        try {
+          history.replaceState(history.state, "", this.toAddress());
+        } catch (error) {
+          // Some browsers keep the address of a page from disk as it is; the link button still works.
+        }
+      }, 150);
+    }
+
+    build() {
+      this.controls = this.fields().filter((field) => FIELDS[field.kind].build).map((field) => {
+        const id = `${this.id}.${field.key}`;
+        const control = FIELDS[field.kind].build(field, id, (value) => this.set({ [field.key]: value }));
+        return { field, ...control };
+      });
+      this.note = make("p", { class: "tfm-note" });
+      this.place = make("div", { class: "tfm-stage" });
+      this.said = make("p", { class: "tfm-said", "aria-live": "polite" });
+      const title = make("p", { class: "tfm-title", id: `${this.id}.title` }, this.kind.title);
+      this.box.setAttribute("role", "group");
+      this.box.setAttribute("aria-labelledby", title.id);
+      const [example, ...others] = this.controls.map((control) => control.element);
+      this.box.replaceChildren(
+        make("div", { class: "tfm-head" }, title, this.buttons()),
+        make("div", { class: "tfm-controls" }, example, this.note, others),
+        this.place,
+        this.said,
+      );
+    }
+
+    buttons() {
+      const reset = make("button", { type: "button", "data-key": `${this.id}.reset`, onclick: () => this.reset() }, "Reset");
+      const copy = make("button", { type: "button", "data-key": `${this.id}.link`, onclick: () => this.copyLink(copy) }, "Copy link");
+      return make("div", { class: "tfm-buttons" }, reset, copy);
+    }
+
+    reset() {
+      this.settings = this.defaults(this.start);
+      this.refresh();
+      this.remember();
+    }
+
+    async copyLink(button) {
+      const address = this.toAddress();
+      try {
+        await navigator.clipboard.writeText(address);
+        button.textContent = "Copied";
+      } catch (error) {
+        window.prompt("Copy this link:", address); // where a page may not write the clipboard
+      }
+      setTimeout(() => { button.textContent = "Copy link"; }, 2000);
+    }
+
+    // Draw everything from the settings; whoever had the focus keeps it.
+    refresh() {
+      const focused = this.box.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+      for (const { field, element, input, update } of this.controls) {
+        update(this.settings[field.key]);
+        element.hidden = field.when ? !field.when(this.settings, this.data) : false;
+      }
+      this.note.replaceChildren(...(this.kind.note ? this.kind.note(this) : []));
+      this.note.hidden = !this.note.hasChildNodes();
+      this.place.replaceChildren();
+      this.kind.draw(this, this.place);
+      const again = focused && this.box.querySelector(`[data-key="${CSS.escape(focused)}"]`);
+      if (again && again !== document.activeElement) again.focus({ preventScroll: true });
+    }
+
+    // One sentence for everybody, read aloud when it changes.
+    say(sentence) {
+      if (this.said.textContent !== sentence) this.said.textContent = sentence;
+    }
+  }
+
+  // --- start ----------------------------------------------------------------------------------
+
+  // Colours that a drawing has computed belong to the mode in which it was drawn.
+  function redrawInEachMode() {
+    const redraw = () => Object.values(tfm.running).forEach((explorer) => explorer.refresh());
+    new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  }
+
+  function start() {
+    tfm.running = {};
+    document.querySelectorAll(".tfm-explorer[data-explorer]").forEach((box) => {
+      const name = box.dataset.explorer;
+      const data = JSON.parse(document.getElementById(`explorer-data-${name}`).textContent);
+      tfm.running[box.id] = new Explorer(box, tfm.explorers[name], data);
+      box.hidden = false;
+      box.previousElementSibling.classList.add("tfm-explored"); // the figure whose place it takes
+      if (location.hash === `#${box.id}`) box.scrollIntoView();
+    });
+    redrawInEachMode();
+  }
+
+  tfm.make = make;
+  tfm.makeSvg = makeSvg;
+  tfm.scroller = scroller;
+  tfm.format = format;
+  tfm.number = number;
+  tfm.quoted = quoted;
+  // Scripts of a page are deferred: those of the kinds have registered when the document is ready.
+  document.addEventListener("DOMContentLoaded", start);
+})();

@@ -1,0 +1,203 @@
+"""What all explorers share, in a real browser: address, reset, link, focus, paper, no scripts."""
+
+from urllib.parse import urlencode
+
+import pytest
+from explorer_reader import Reader, tags, visiting
+
+from book import explorers
+
+pytestmark = pytest.mark.browser
+
+TAGS = list(tags())
+ONE_OF_EACH_KIND = list({kind: (page, kind, preset) for page, kind, preset in TAGS}.values())
+HEAVIEST = {"attention": 40_000, "encoding": 40_000, "decoding": 60_000}  # bytes a page
+FIGURE = ".tfm-explored .cell_output"
+
+# Move every control that a reader sees, by one step or to the next choice.
+MOVE_EVERYTHING = """box => {
+    const press = (input, event) => input.dispatchEvent(new Event(event, { bubbles: true }));
+    const visible = [...box.querySelectorAll('.tfm-controls :is(input, select)')]
+        .filter(input => !input.closest('[hidden]'));
+    for (const input of visible) {
+        if (input.type === 'range') { input.stepUp(); press(input, 'input'); }
+        if (input.type === 'checkbox') input.click();
+        if (input.type === 'radio' && input.value === [...box.querySelectorAll('input')]
+            .filter(other => other.name === input.name).at(-1).value) input.click();
+        if (input.type === 'text') { input.value = 'not on & on = 100 %?'; press(input, 'input'); }
+    }
+}"""
+
+
+@pytest.fixture
+def visit(chromium):
+    """Open an explorer: `visit(home, tag, color_scheme="dark")`."""
+    with visiting(chromium) as visit:
+        yield lambda home, tag, **options: visit(home, tag[0], tag[2], **options)
+
+
+@pytest.fixture(params=TAGS, ids=lambda tag: tag[2])
+def tag(request) -> tuple[str, str, str]:
+    """Every place that has an explorer."""
+    return request.param
+
+
+@pytest.fixture(params=ONE_OF_EACH_KIND, ids=lambda tag: tag[2])
+def first(request) -> tuple[str, str, str]:
+    """One place for each kind of explorer."""
+    return request.param
+
+
+@pytest.fixture
+def reader(visit, address, first) -> Reader:
+    return visit(address, first).open()
+
+
+def test_every_kind_is_used_in_some_chapter():
+    assert sorted({kind for _, kind, _ in TAGS}) == explorers.kinds()
+
+
+def test_it_begins_at_its_preset_in_place_of_the_figure(visit, address, tag):
+    reader = visit(address, tag).open()
+    assert reader.settings["preset"] == tag[2]
+    assert reader.box.is_visible()
+    assert reader.said
+    figures = reader.page.locator(FIGURE)
+    assert figures.count() > 0
+    assert not any(figure.is_visible() for figure in figures.all())
+
+
+def test_moved_settings_survive_a_reload_by_address(reader):
+    start = reader.settings
+    reader.box.evaluate(MOVE_EVERYTHING)
+    moved = reader.settings
+    assert moved != start
+    assert moved["preset"] == start["preset"]
+    address = reader.address_when_settled()
+    assert reader.go(address).settings == moved
+    assert reader.said
+
+
+def test_the_address_of_every_preset_leads_to_it(reader, first):
+    for preset in explorers.data(first[1])["presets"]:
+        reader.control("preset").select_option(preset)
+        assert reader.settings["preset"] == preset
+        reader.box.evaluate(MOVE_EVERYTHING)
+        assert reader.read(reader.address_when_settled()) == reader.settings
+
+
+def test_a_bad_value_in_the_address_is_ignored(reader):
+    start = reader.settings
+    for nonsense in ("", "nonsense", "NaN", "1e999", "-1000", "__proto__", "0.123", "x" * 1000):
+        # No text of a reader is bad but one that is too long.
+        bad = {key: nonsense for key in start if key != "text" or len(nonsense) > 80}
+        assert reader.read(reader.address(**bad)) == start, nonsense
+    assert reader.open(**bad).settings == start
+
+
+def test_reset_leads_back_to_the_start_and_clears_the_address(reader):
+    start = reader.settings
+    reader.box.evaluate(MOVE_EVERYTHING)
+    assert reader.id in reader.address_when_settled()
+    reader.control("reset").click()
+    assert reader.settings == start
+    assert f"{reader.id}." not in reader.address_when_settled()
+
+
+def test_the_copied_link_leads_to_the_same_picture(visit, address, first):
+    reader = visit(address, first, permissions=["clipboard-read", "clipboard-write"]).open()
+    reader.box.evaluate(MOVE_EVERYTHING)
+    moved, said = reader.settings, reader.said
+    reader.control("link").click()
+    reader.page.get_by_role("button", name="Copied").wait_for()
+    link = reader.page.evaluate("navigator.clipboard.readText()")
+    other = visit(address, first).go(link)
+    assert (other.settings, other.said) == (moved, said)
+
+
+def test_a_page_that_may_not_write_the_clipboard_shows_the_link(reader):
+    refuse = "navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))"
+    reader.page.evaluate(f"() => {{ {refuse}; }}")
+    shown = []
+
+    def read(dialog):
+        shown.append(dialog.default_value)
+        dialog.dismiss()
+
+    reader.page.on("dialog", read)
+    reader.control("link").click()
+    assert shown == [reader.page.evaluate("id => tfm.running[id].toAddress()", reader.id)]
+
+
+def test_explorers_of_one_page_keep_their_settings_apart(visit, address):
+    pages = [page for page, _, _ in TAGS]
+    shared = [tag for tag in TAGS if pages.count(tag[0]) > 1]
+    for tag in shared:
+        reader = visit(address, tag).open()
+        others = [f"explorer-{preset}" for page, _, preset in TAGS if page == tag[0]]
+        others.remove(reader.id)
+        settings = "ids => ids.map(id => tfm.running[id].settings)"
+        before = reader.page.evaluate(settings, others)
+        reader.box.evaluate(MOVE_EVERYTHING)
+        reader.go(reader.address_when_settled())
+        assert reader.page.evaluate(settings, others) == before
+
+
+def test_a_control_keeps_the_focus_when_it_moves_the_picture(reader):
+    sliders = reader.box.locator(".tfm-controls input[type=range]:visible")
+    for slider in sliders.all():
+        slider.focus()
+        reader.page.keyboard.press("ArrowRight")
+        assert slider.evaluate("slider => slider === document.activeElement")
+
+
+def test_without_scripts_the_figure_stands_there(chromium, address, tag):
+    page_name, _, preset = tag
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{address}/{page_name}")
+    assert not page.locator(f"#explorer-{preset}").is_visible()
+    cell = page.locator(f".tag_explorer-{tag[1]}-{preset}")
+    assert cell.locator("img, svg").first.is_visible()
+    context.close()
+
+
+def test_on_paper_the_figure_stands_there(reader):
+    reader.page.emulate_media(media="print")
+    assert not reader.box.is_visible()
+    assert reader.page.locator(FIGURE).first.is_visible()
+
+
+def test_it_works_from_disk(visit, book, tag):
+    reader = visit("file://", tag)
+    query = urlencode({f"{reader.id}.preset": tag[2], "other": "x"})
+    reader.go(f"{(book.html / tag[0]).as_uri()}?{query}")
+    start = reader.settings
+    reader.box.evaluate(MOVE_EVERYTHING)
+    moved = reader.settings
+    assert moved != start
+    assert reader.go(reader.address_when_settled()).settings == moved
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_axe_finds_no_violation_at_the_start_nor_when_moved(visit, address, first, mode):
+    reader = visit(address, first, color_scheme=mode).open()
+    assert reader.violations() == []
+    reader.box.evaluate(MOVE_EVERYTHING)
+    assert reader.violations() == []
+
+
+def test_nothing_sticks_out_at_telephone_width(visit, address, first):
+    reader = visit(address, first, viewport={"width": 375, "height": 800}).open()
+    for preset in explorers.data(first[1])["presets"]:
+        reader.control("preset").select_option(preset)
+        assert reader.sticking_out() == [], preset
+        reader.box.evaluate(MOVE_EVERYTHING)
+        assert reader.sticking_out() == [], preset
+
+
+@pytest.mark.parametrize("kind", explorers.kinds())
+def test_it_is_light(kind):
+    own = [explorers.FOLDER / f"{kind}.{end}" for end in ("js", "css")]
+    size = sum(file.stat().st_size for file in own) + len(explorers.as_json(kind).encode())
+    assert size < HEAVIEST[kind]
