@@ -1,4 +1,4 @@
-"""Chromium for the browser tests: find it, or say in one sentence how to get it.
+"""Chromium for the browser tests: find it, or say in one sentence how to get it; open pages in it.
 
     python tests/browser.py --install
 
@@ -10,7 +10,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 MAC = ("Google Chrome.app/Contents/MacOS/Google Chrome", "Chromium.app/Contents/MacOS/Chromium")
@@ -80,6 +82,105 @@ def install() -> str:
         subprocess.run([*prefix, "apt-get", *command], env=environment, check=False)
     found = find_chromium()
     return f"Installed for the tests: {found}" if found else HOW_TO_INSTALL
+
+
+# --- pages in the browser -------------------------------------------------------------------------
+
+MODES = ("light", "dark")
+DESKTOP, TELEPHONE = {"width": 1280, "height": 900}, {"width": 375, "height": 800}
+MATHEMATICS_IS_SET = """async () => {
+    if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
+    await document.fonts.ready;
+    // The page's own scripts have finished: one more frame.
+    await new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)));
+}"""
+UNSET_FORMULAS = """() => [...document.querySelectorAll('.math')]
+    .filter(box => !box.querySelector('mjx-container') || box.querySelector('mjx-merror'))
+    .map(box => box.textContent)"""
+# From picture to picture down to the end: each is loaded when the reader comes near it.
+READ_TO_THE_END = """async () => {
+    const shown = [...document.images].filter(image => image.getClientRects().length);
+    for (const place of [...shown, document.querySelector('footer.bd-footer')]) {
+        place.scrollIntoView();
+        await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+    }
+    await Promise.all(shown.map(image => image.decode()));
+    scrollTo(0, 0);
+}"""
+
+
+@dataclass
+class Visit:
+    """What one page did in one mode: each list has a line for each thing that was seen."""
+
+    page: str
+    outside: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    loads: dict[str, int] = field(default_factory=dict)  # address: bytes
+    formulas: int = 0
+    unset_formulas: list[str] = field(default_factory=list)
+    shown_figures: list[str] = field(default_factory=list)
+    hidden_figures: list[str] = field(default_factory=list)  # addresses
+    sticking_out: list[str] = field(default_factory=list)
+    without_focus: list[str] = field(default_factory=list)
+    moving: list[str] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
+
+
+def violations(page, context: dict | None = None, **options) -> list[str]:
+    """What axe-core objects to, one line a place, with its advice."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    options["resultTypes"] = ["violations"]
+    options["preload"] = False  # else axe fetches style sheets again, some from a wrong folder
+    # The drawing of a formula is hidden from screen readers, which get its MathML instead.
+    context = context or {"exclude": [["mjx-math"]]}
+    found = Axe().run(page, context=context, options=options).response["violations"]
+    return [
+        f"{rule['id']}: {node['html'][:200]} -- {node.get('failureSummary', '')}"
+        for rule in found
+        for node in rule["nodes"]
+    ]
+
+
+def watch(page, visit: Visit, own_host: str) -> None:
+    """Record errors, failed loads and their weights; let no request leave this machine."""
+
+    def route(request_route):
+        address = request_route.request.url
+        if urlsplit(address).netloc == own_host:
+            request_route.continue_()
+        else:
+            visit.outside.append(address)
+            request_route.abort()
+
+    def answered(answer):
+        if answer.status >= 400:
+            visit.errors.append(f"{answer.status} {answer.url}")
+        visit.loads[answer.url] = int(answer.headers.get("content-length", 0))
+
+    def said(line):
+        if line.type == "error":
+            visit.errors.append(line.text)
+
+    page.route("**/*", route)
+    page.on("response", answered)
+    page.on("console", said)
+    page.on("pageerror", lambda error: visit.errors.append(str(error)))
+
+
+def open_page(chromium, address: str, mode: str = "light", visit: Visit | None = None, **options):
+    """A page whose equations are set, at `address`; close it when you are done."""
+    page = chromium.new_page(viewport=DESKTOP, color_scheme=mode, **options)
+    watch(page, visit or Visit(address), urlsplit(address).netloc)
+    page.goto(address)
+    page.evaluate(MATHEMATICS_IS_SET)
+    return page
+
+
+def report(visits: list[Visit], what: str) -> str:
+    """One line for each thing of this kind that was seen, with its page."""
+    return "\n".join(f"{visit.page}: {line}" for visit in visits for line in getattr(visit, what))
 
 
 if __name__ == "__main__":

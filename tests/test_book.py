@@ -1,19 +1,29 @@
 """The built book, read as files: no warning, nothing from elsewhere, true links and numbers."""
 
+import doctest
 import functools
+import io
+import json
 import re
 import shutil
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
 import pytest
+import tinycss2
 from bs4 import BeautifulSoup
+from PIL import Image
 
+from book._ext.tfm_book import images, numbering, styles
 from conftest import ROOT, build_book
 
 pytestmark = pytest.mark.book
 
 LOADED = {"script": "src", "img": "src", "source": "src", "iframe": "src", "embed": "src"}
+HEADINGS = re.compile(r"h[1-6]")
+FILE_NAME = re.compile(r"\.(png|svg|webp|jpe?g|gif)$")
 CSS_ADDRESS = re.compile(r"""url\(\s*["']?([^"')]+)|@import\s+["']([^"']+)""")
 
 
@@ -175,11 +185,124 @@ def test_a_verdict_says_its_sentence_and_leads_to_the_ledger(book):
         assert anchor in anchors(path)
 
 
+def test_a_notebook_leads_back_to_its_page_and_the_page_to_the_notebook(book):
+    for page in book.chapters:
+        place = page.relative_to(book.html.parent.parent).as_posix()
+        cells = json.loads((ROOT / "notebooks" / f"{page.stem}.ipynb").read_text("utf-8"))["cells"]
+        assert f"open `{place}` in your browser" in "".join(cells[0]["source"])
+        assert place not in page.read_text("utf-8")  # who is there need not be told
+
+
+def test_the_note_of_a_chapter_tells_both_ways_to_open_it(book):
+    for page in book.chapters:
+        note = " ".join(soup(page).select_one(".tfm-work").get_text().split())
+        assert f"run make lab and open notebooks/{page.stem}.ipynb" in note
+        assert "notebooks folder first: it needs the book’s library tfmlib" in note
+
+
+def test_every_exercise_leads_to_the_list_and_the_list_to_every_exercise(book):
+    everything = book.html / "book/exercises.html"
+    listed = {linked(everything, a["href"]) for a in soup(everything).select("article a")}
+    for page in book.chapters:
+        for box in soup(page).select("div.exercise"):
+            assert (page, box["id"]) in listed
+            back = box.find("a", string="All exercises")
+            assert linked(page, back["href"]) == (everything, "")
+
+
 def test_every_image_says_its_message(book):
+    pictures = [(page, image) for page in book.pages for image in soup(page).find_all("img")]
+    assert pictures
+    for page, image in pictures:
+        alt = image.get("alt", "")
+        assert not FILE_NAME.search(alt), f"{page.name}: alt text {alt!r} is a file's name"
+        assert len(alt.split()) > 5, f"{page.name}: alt text {alt!r} says no message"
+
+
+def test_a_figure_is_a_file_of_known_size_that_waits_to_be_seen(book):
+    for page in book.chapters:
+        figures = soup(page).select("figure.tfm-figure img")
+        assert figures
+        for image in figures:
+            path, _ = linked(page, image["src"])
+            with Image.open(path) as picture:
+                proportion = picture.width / picture.height
+            assert image["loading"] == "lazy"
+            # Nothing jumps when it comes: the place kept for it has the picture's proportions.
+            kept = int(image["width"]) / int(image["height"])
+            assert kept == pytest.approx(proportion, rel=0.01)
+
+
+def test_every_page_has_one_title_and_skips_no_level_of_headings(book):
     for page in book.pages:
-        for image in soup(page).select("article img"):
-            alt = image.get("alt", "")
-            assert len(alt.split()) > 3, f"{page.name}: alt text {alt!r} says no message"
+        levels = [int(tag.name[1]) for tag in soup(page).find_all(HEADINGS)]
+        assert levels.count(1) == 1, page.name
+        skips = [(one, two) for one, two in pairwise(levels) if two > one + 1]
+        assert levels[0] == 1, page.name
+        assert not skips, f"{page.name} goes from heading level to level like {skips}"
+
+
+def test_every_page_reads_in_order_by_its_landmarks(book):
+    for page in book.pages:
+        if page.name == "index.html":
+            continue
+        body = soup(page).body
+        first = body.find(["a", "button", "input"])
+        main = body.find("main")
+        assert linked(page, first["href"])[1] == main["id"], f"{page.name}: no link past the menu"
+        before = [nav["aria-label"] for nav in main.find_all_previous("nav")]
+        assert before == ["Main", "Home"]
+        assert len(body.find_all("main")) == 1
+        navigations = [nav.get("aria-label") or nav["aria-labelledby"] for nav in body("nav")]
+        assert len(set(navigations)) == len(navigations), page.name
+        # What follows the title is the page; its table of contents repeats the headings in order.
+        titles = [tag.parent["id"] for tag in main.select("section > :is(h2, h3)")]
+        contents = [a["href"].removeprefix("#") for a in main.select(".bd-toc nav a")]
+        assert contents == [title for title in titles if title in contents]
+
+
+def test_a_page_loads_no_script_that_has_nothing_to_do_there(book):
+    for page in book.chapters:
+        scripts = " ".join(tag["src"] for tag in soup(page).find_all("script", src=True))
+        for idle in ("fontawesome", "bootstrap", "searchindex", "searchtools", "thebe", "tabs"):
+            assert idle not in scripts, f"{page.name} loads {idle}"
+        assert "clipboard" in scripts
+
+
+SHEET = """
+@import "x.css"; .a.b > p:hover, .lost p {top: 0}
+@media print {.lost {top: 0} #id::after {content: "a{b}"}}
+@media screen {.lost {top: 0}} @font-face {font-family: F}
+:not(.lost) {left: 0} a:is(.lost, .a) {left: 0} .lost:not(.a) {left: 0} [data-x=lost] {left: 0}
+"""
+
+
+def test_a_style_sheet_keeps_exactly_the_rules_that_can_match():
+    words = styles.words_of(['<p id="id" class="a b"> .lost </p>'], ['document.createElement("a")'])
+    kept = styles.purge(tinycss2.parse_stylesheet(SHEET), words)
+    assert kept == (
+        '@import "x.css";.a.b > p:hover{top: 0}@media print {#id::after{content: "a{b}"}}'
+        "@font-face {font-family: F}:not(.lost){left: 0}a:is(.lost, .a){left: 0}"
+        "[data-x=lost]{left: 0}"
+    )
+
+
+def test_a_picture_keeps_every_pixel(tmp_path):
+    pixels = np.random.default_rng(0).integers(0, 256, (7, 11, 3), np.uint8)
+    png = io.BytesIO()
+    Image.fromarray(pixels).save(png, "PNG")
+    name = images.save(png.getvalue(), tmp_path)
+    assert images.save(png.getvalue(), tmp_path) == name
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    with Image.open(tmp_path / name) as picture:
+        assert np.array_equal(np.asarray(picture), pixels)
+
+
+@pytest.mark.parametrize("module", [numbering, styles])
+def test_the_examples_of_the_extension_are_true(module):
+    result = doctest.testmod(module)
+    assert result.attempted > 0
+    assert result.failed == 0
 
 
 @pytest.fixture(scope="module")

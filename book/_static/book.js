@@ -44,6 +44,13 @@
     });
   }
 
+  // The theme leaves it to Bootstrap to show what some of its buttons do.
+  function showTitles() {
+    document.querySelectorAll("button[data-bs-title]").forEach(function (button) {
+      button.title = button.dataset.bsTitle;
+    });
+  }
+
   // A closed quiz prints open, and closes again afterwards.
   function openForPrint() {
     document.querySelectorAll("article details:not([open])").forEach(function (quiz) {
@@ -59,8 +66,24 @@
     });
   }
 
+  // Whoever turns back on a long page is offered the way up, as the theme's own script would do.
+  function offerWayUp() {
+    var button = document.getElementById("pst-back-to-top");
+    var last = window.scrollY;
+    window.addEventListener("scroll", function () {
+      var turnedBack = window.scrollY < last && window.scrollY > window.innerHeight;
+      button.style.display = turnedBack ? "block" : "none";
+      last = window.scrollY;
+    }, { passive: true });
+    button.addEventListener("click", function () {
+      window.scrollTo(0, 0);
+    });
+  }
+
   function start() {
     showSentences();
+    showTitles();
+    offerWayUp();
     var startup = window.MathJax && window.MathJax.startup;
     if (startup && startup.promise) {
       startup.promise.then(markScrollers);

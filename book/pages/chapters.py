@@ -3,12 +3,10 @@
 import re
 from pathlib import Path
 
-from book.manuscript import LEDGER
+from book.manuscript import LEDGER, TITLE
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = ROOT / "book/chapters"
-
-TITLE = re.compile(r"^# (?P<title>.+)$", re.MULTILINE)
 LABEL = re.compile(r"^:label: *(?P<label>eq-\S+) *$", re.MULTILINE)
 
 

@@ -1,16 +1,18 @@
-"""What the book adds to Jupyter Book: numbers, links, offline mathematics, accessible pages."""
+"""What the book adds to Jupyter Book: numbers, links, explorers, pages light and for everyone."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import access, links, note, numbering, offline
+from . import access, explorers, images, links, note, numbering, offline, scripts, search, styles
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
+PARTS = (numbering, links, offline, note, explorers, search, access, images, scripts, styles)
+
 
 def setup(app: Sphinx) -> dict[str, object]:
-    for part in (numbering, links, offline, note, access):
+    for part in PARTS:
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

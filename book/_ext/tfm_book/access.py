@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 EMPTY_HEADER = re.compile(r'<th class="[^"]*">(<p></p>)?</th>')
 SPACE_IN_LINK = re.compile(r'(<a class="reference internal" href="[^"]*">) (?=Exercise )')
-TEMPLATES = Path(__file__).with_name("templates")
 
 # `index.html` only leads on to the preface, but it is a page like any other: it has a language,
 # a title and a link for those whose browser does not follow by itself.
@@ -28,10 +27,6 @@ INDEX = """<!DOCTYPE html>
 <body><main><h1>{title}</h1><p><a href="{url}">Open the book</a></p></main></body>
 </html>
 """
-
-
-def use_templates(app: Sphinx, config: object) -> None:
-    config.templates_path.append(str(TEMPLATES))
 
 
 def repair_body(
@@ -56,6 +51,5 @@ def write_index(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     app.add_css_file("book.css", priority=900)
     app.add_js_file("book.js", loading_method="defer")
-    app.connect("config-inited", use_templates)
     app.connect("html-page-context", repair_body)
     app.connect("build-finished", write_index, priority=100)

@@ -1,4 +1,8 @@
-"""The note on top of each chapter that says how to work it, with the blank notebook to download."""
+"""A learner's ways: to the notebook from each chapter, and to the list from each exercise.
+
+The note on top of a chapter says how to work it; its blank notebook lies beside the page. From an
+exercise a link leads to its solution, which the manuscript has, and one to the list of them all.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from docutils import nodes
+from sphinx_exercise.nodes import is_exercise_node
 
 from .numbering import chapter_number
 
@@ -15,18 +20,37 @@ if TYPE_CHECKING:
 
 NOTE = """<div class="tfm-work" role="note">
 <strong>Work this chapter.</strong>
-Open <code>{notebook}</code> in JupyterLab (<code>make lab</code>), or
-<a href="{name}" download>download the blank notebook</a>.
+In your clone of the book, run <code>make lab</code> and open <code>{notebook}</code> in JupyterLab.
+Or <a href="{name}" download>download the blank notebook</a> and put it into the clone’s
+<code>notebooks</code> folder first: it needs the book’s library <code>tfmlib</code>, and its links
+lead to files there. An exercise has the same number here and there.
 </div>
 """
+WAY_BACK = "_build/html/notebooks/"  # where a notebook says that its page is
+ALL_EXERCISES = "book/exercises"
 
 
 def add_note(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Say how to come to the notebook, in place of the notebook's sentence on the way back."""
     if app.builder.format != "html" or chapter_number(docname) is None:
         return
+    for path in list(doctree.findall(nodes.literal)):
+        if path.astext().startswith(WAY_BACK):
+            path.parent.parent.remove(path.parent)
     title = next(doctree.findall(nodes.title))
     html = NOTE.format(notebook=f"{docname}.ipynb", name=f"{PurePosixPath(docname).name}.ipynb")
     title.parent.insert(title.parent.index(title) + 1, nodes.raw("", html, format="html"))
+
+
+def link_to_list(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Beside the link to its solution, an exercise gets one to the page of all exercises."""
+    if app.builder.format != "html" or ALL_EXERCISES not in app.env.found_docs:
+        return
+    uri = app.builder.get_relative_uri(docname, ALL_EXERCISES)
+    for exercise in doctree.findall(is_exercise_node):
+        solution = next(reversed(list(exercise.findall(nodes.paragraph))))
+        link = nodes.reference("", "All exercises", refuri=uri, internal=True)
+        solution += [nodes.Text(" · "), link]
 
 
 def copy_notebooks(app: Sphinx, exception: Exception | None) -> None:
@@ -40,4 +64,5 @@ def copy_notebooks(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> None:
     app.connect("doctree-resolved", add_note)
+    app.connect("doctree-resolved", link_to_list)
     app.connect("build-finished", copy_notebooks)

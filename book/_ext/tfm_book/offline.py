@@ -1,4 +1,4 @@
-"""Nothing from elsewhere: MathJax out of a Python package, and no script that would fetch more."""
+"""Equations without a network: MathJax out of a Python package."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from docutils import nodes
     from sphinx.application import Sphinx
 
 # TeX in, HTML out, and MathML for screen readers. Without MathJax's menu a page weighs half a
@@ -44,21 +43,7 @@ def copy_mathjax(app: Sphinx, exception: Exception | None) -> None:
             shutil.copy2(source / part, target / part)
 
 
-def mentions_thebe(asset: object) -> bool:
-    body = getattr(asset, "attributes", {}).get("body") or ""
-    return "thebe" in f"{getattr(asset, 'filename', '')} {body}".lower()
-
-
-def drop_thebe(
-    app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None
-) -> None:
-    """Leave out sphinx-thebe: it declares its address twice, a script error on every page."""
-    for kind in ("script_files", "css_files"):
-        context[kind] = [asset for asset in context.get(kind, []) if not mentions_thebe(asset)]
-
-
 def setup(app: Sphinx) -> None:
     app.config.mathjax_path = "mathjax/startup.js"
     app.config.mathjax3_config = MATHJAX_CONFIG
-    app.connect("html-page-context", drop_thebe, priority=900)
     app.connect("build-finished", copy_mathjax)

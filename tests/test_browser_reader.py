@@ -1,0 +1,247 @@
+"""What a reader does in the built book: search, answer, print, go on by keyboard, from disk too."""
+
+import pytest
+
+from browser import (
+    MATHEMATICS_IS_SET,
+    READ_TO_THE_END,
+    TELEPHONE,
+    UNSET_FORMULAS,
+    Visit,
+    open_page,
+)
+
+pytestmark = pytest.mark.browser
+
+# A chapter that has everything: equations, figures, verdicts, exercises, quizzes.
+CHAPTER = "notebooks/04-queries-keys-values.html"
+ONE_OF_EACH_KIND = (
+    CHAPTER,
+    CHAPTER.replace("notebooks", "solutions"),
+    "book/preface.html",
+    "book/equations.html",
+    "book/exercises.html",
+    "book/ledger.html",
+)
+
+
+@pytest.fixture
+def chapter(address, chromium):
+    """The chapter, open in light mode."""
+    page = open_page(chromium, f"{address}/{CHAPTER}")
+    yield page
+    page.close()
+
+
+@pytest.fixture(params=["served", "from disk"])
+def place(request, book, address) -> str:
+    """Where the book is: on a server, or in a folder."""
+    return address if request.param == "served" else book.html.as_uri()
+
+
+def found_exercises(page, query: str) -> list[str]:
+    """Ask the search page and return the exercises that it lists."""
+    page.goto(f"{page.url.split('?')[0]}?q={query}")
+    page.locator("#search-results h2").first.wait_for(state="attached")
+    return page.locator("#tfm-found-exercises li").all_inner_texts()
+
+
+def test_search_finds_an_exercise_by_number_title_and_statement(place, chromium):
+    page = open_page(chromium, f"{place}/search.html")
+    assert found_exercises(page, "4.3") == ["Exercise 4.3: Attention weights"]
+    assert found_exercises(page, "exercise+4.3")[0] == "Exercise 4.3: Attention weights"
+    assert found_exercises(page, "attention+weights")[0] == "Exercise 4.3: Attention weights"
+    assert "Exercise 4.5: The factor that keeps scores at variance 1" in found_exercises(
+        page, "unit_scale"
+    )
+    assert found_exercises(page, "zyzzyva") == []
+    page.close()
+
+
+def test_search_leads_to_the_exercise(place, chromium):
+    page = open_page(chromium, f"{place}/search.html?q=4.3")
+    page.get_by_role("link", name="Exercise 4.3: Attention weights").click()
+    page.wait_for_url(f"{place}/{CHAPTER}#ex-4-3")
+    assert page.locator("#ex-4-3").is_visible()
+    page.close()
+
+
+def test_search_finds_pages_and_says_nothing_where_only_exercises_are_found(place, chromium):
+    page = open_page(chromium, f"{place}/search.html?q=softmax")
+    page.locator("#search-results li a").first.wait_for()
+    found = [link.get_attribute("href") for link in page.locator("#search-results li a").all()]
+    assert any(CHAPTER in link for link in found)
+    assert found_exercises(page, "4.3")
+    assert not page.locator("#search-results").is_visible()
+    page.close()
+
+
+def test_the_search_field_leads_to_the_search_page(chapter):
+    chapter.keyboard.press("Control+k")
+    chapter.keyboard.type("softmax")
+    chapter.keyboard.press("Enter")
+    chapter.wait_for_url("**/search.html?q=softmax")
+
+
+@pytest.mark.parametrize("name", ONE_OF_EACH_KIND)
+def test_a_page_works_from_disk(name, book, chromium):
+    visit = Visit(name)
+    page = open_page(chromium, (book.html / name).as_uri(), "light", visit)
+    page.evaluate(READ_TO_THE_END)
+    assert page.evaluate(UNSET_FORMULAS) == []
+    assert (visit.outside, visit.errors) == ([], [])
+    assert all(page.locator("img").evaluate_all(
+        "images => images.map(i => !i.getClientRects().length || i.naturalWidth > 0)"
+    ))  # fmt: skip
+    page.close()
+
+
+def test_mathematics_fonts_and_quizzes_work_from_disk(book, chromium):
+    page = open_page(chromium, (book.html / CHAPTER).as_uri())
+    assert page.locator(".math mjx-container").count() > 0
+    assert page.evaluate("document.fonts.check('16px MJXTEX-I')")
+    quiz = page.locator("article details.sd-dropdown").first
+    quiz.locator("summary").click()
+    assert quiz.locator(".sd-summary-content").is_visible()
+    page.close()
+
+
+def test_a_quiz_opens_and_closes_by_keyboard(chapter):
+    quiz = chapter.locator("article details.sd-dropdown").first
+    answer = quiz.locator(".sd-summary-content")
+    quiz.locator("summary").focus()
+    for key in ("Enter", "Space"):
+        assert not answer.is_visible()
+        chapter.keyboard.press(key)
+        assert answer.is_visible()
+        chapter.keyboard.press(key)
+    assert not answer.is_visible()
+
+
+def test_the_skip_link_is_the_first_stop_and_leads_past_the_navigation(chapter):
+    chapter.keyboard.press("Tab")
+    link = chapter.locator("#pst-skip-link a")
+    assert link.evaluate("link => link === document.activeElement")
+    assert link.evaluate("link => link.getBoundingClientRect().top >= 0")
+    chapter.keyboard.press("Enter")
+    chapter.keyboard.press("Tab")
+    assert chapter.evaluate("!!document.activeElement.closest('main')")
+
+
+def test_a_button_says_by_keyboard_what_it_does(chapter):
+    button = chapter.locator(".theme-switch-button")
+    bubble = "button => getComputedStyle(button, '::after').content"
+    assert button.evaluate(bubble) == "none"
+    chapter.keyboard.press("Tab")
+    button.focus()
+    assert button.evaluate(bubble) == f'"{button.get_attribute("title")}"'
+
+
+def test_every_icon_is_drawn(chapter):
+    drawn = "icons => icons.map(icon => getComputedStyle(icon).maskImage.startsWith('url('))"
+    width = "icons => icons.map(icon => icon.getBoundingClientRect().width)"
+    assert all(chapter.locator(":is(.fa-solid, .fas)").evaluate_all(drawn))
+    shown = chapter.locator(":is(.fa-solid, .fas):visible")
+    assert shown.count() > 5
+    assert min(shown.evaluate_all(width)) > 8
+
+
+def test_the_mode_button_goes_through_the_modes(chapter):
+    seen = set()
+    for _ in range(3):
+        chapter.locator(".theme-switch-button").click()
+        seen.add(chapter.locator("html").get_attribute("data-mode"))
+        assert chapter.locator(".theme-switch:visible").count() == 1
+    assert seen == {"light", "dark", "auto"}
+
+
+def test_the_menu_opens_on_a_telephone(chapter):
+    chapter.set_viewport_size(TELEPHONE)
+    chapter.locator(".primary-toggle").click()
+    link = chapter.get_by_role("link", name="5. Many heads").first
+    link.click()
+    chapter.wait_for_url("**/notebooks/05-many-heads.html")
+
+
+def test_the_way_up_is_offered_to_whoever_turns_back(chapter):
+    chapter.set_viewport_size(TELEPHONE)
+    button = chapter.locator("#pst-back-to-top")
+    chapter.evaluate("scrollTo({ top: 5000, behavior: 'instant' })")
+    assert not button.is_visible()
+    chapter.mouse.wheel(0, -300)
+    button.wait_for(state="visible")
+    button.click()
+    chapter.wait_for_function("scrollY === 0")
+
+
+def test_a_verdict_shows_its_sentence_on_hover_and_on_focus(chapter):
+    badge = chapter.locator('article a[href*="ledger.html#"]').first
+    bubble = "badge => getComputedStyle(badge, '::after').content"
+    sentence = badge.get_attribute("aria-description")
+    assert badge.evaluate(bubble) == "none"
+    badge.hover()
+    assert sentence in badge.evaluate(bubble).replace('\\"', '"')
+    chapter.mouse.move(0, 0)
+    assert badge.evaluate(bubble) == "none"
+    chapter.keyboard.press("Tab")
+    badge.focus()
+    assert sentence in badge.evaluate(bubble).replace('\\"', '"')
+
+
+def test_a_long_equation_can_be_scrolled_by_keyboard(chapter):
+    chapter.set_viewport_size({"width": 200, "height": 800})
+    chapter.evaluate(MATHEMATICS_IS_SET)
+    wide = "box => box.scrollWidth > box.clientWidth + 1"
+    equations = chapter.locator('mjx-container[display="true"]').all()
+    scrolling = [box for box in equations if box.evaluate(wide)]
+    assert scrolling
+    assert all(box.get_attribute("tabindex") == "0" for box in scrolling)
+
+
+def test_the_index_leads_to_the_preface(address, chromium):
+    page = chromium.new_page()
+    page.goto(f"{address}/")
+    page.wait_for_url(f"{address}/book/preface.html")
+    page.close()
+
+
+def test_a_learner_finds_the_way_to_the_solution_and_back(chapter, address):
+    exercise = chapter.locator("#ex-4-3")
+    exercise.get_by_role("link", name="Solution").click()
+    chapter.wait_for_url(f"{address}/solutions/04-queries-keys-values.html#*")
+    chapter.get_by_role("link", name="Back to the exercise").nth(2).click()
+    chapter.wait_for_url(f"{address}/{CHAPTER}#ex-4-3")
+
+
+def test_a_learner_finds_the_way_to_the_list_and_back(chapter, address):
+    chapter.locator("#ex-4-3").get_by_role("link", name="All exercises").click()
+    chapter.wait_for_url(f"{address}/book/exercises.html")
+    chapter.get_by_role("link", name="4.3 Attention weights").click()
+    chapter.wait_for_url(f"{address}/{CHAPTER}#ex-4-3")
+
+
+def test_the_printed_page_has_no_navigation(address, chromium):
+    page = open_page(chromium, f"{address}/{CHAPTER}", "dark")
+    page.emulate_media(media="print")
+    for hidden in (".bd-sidebar-primary", ".bd-header-article", ".prev-next-footer", ".tfm-dark"):
+        assert page.locator(hidden).count() > 0
+        assert not any(box.is_visible() for box in page.locator(hidden).all()), hidden
+    assert page.locator(".tfm-light").first.is_visible()
+    assert page.locator("article h1").is_visible()
+    page.close()
+
+
+def test_printing_opens_the_quizzes_and_loads_every_figure_of_the_light_page(address, chromium):
+    visit = Visit(CHAPTER)
+    page = open_page(chromium, f"{address}/{CHAPTER}", "dark", visit)
+    light = page.locator("img.tfm-light").evaluate_all("images => images.map(i => i.src)")
+    before = page.locator("article details[open]").count()
+    page.evaluate("""() => addEventListener('beforeprint', () => setTimeout(() => {
+        window.closedQuizzes = document.querySelectorAll('article details:not([open])').length;
+    }))""")
+    page.pdf()
+    assert light
+    assert set(light) <= set(visit.loads)
+    assert page.evaluate("window.closedQuizzes") == 0
+    assert page.locator("article details[open]").count() == before
+    page.close()
