@@ -88,6 +88,8 @@ def install() -> str:
 
 MODES = ("light", "dark")
 DESKTOP, TELEPHONE = {"width": 1280, "height": 900}, {"width": 375, "height": 800}
+# Nothing is caught on its way: every page is seen as by a reader who asked for less motion.
+AT_REST = {"reduced_motion": "reduce"}
 MATHEMATICS_IS_SET = """async () => {
     if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
     await document.fonts.ready;
@@ -169,9 +171,9 @@ def watch(page, visit: Visit, own_host: str) -> None:
     page.on("pageerror", lambda error: visit.errors.append(str(error)))
 
 
-def open_page(chromium, address: str, mode: str = "light", visit: Visit | None = None, **options):
+def open_page(chromium, address: str, mode: str = "light", visit: Visit | None = None):
     """A page whose equations are set, at `address`; close it when you are done."""
-    page = chromium.new_page(viewport=DESKTOP, color_scheme=mode, **options)
+    page = chromium.new_page(viewport=DESKTOP, color_scheme=mode, **AT_REST)
     watch(page, visit or Visit(address), urlsplit(address).netloc)
     page.goto(address)
     page.evaluate(MATHEMATICS_IS_SET)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
-from browser import violations
+from browser import AT_REST, violations
 
 ROOT = Path(__file__).resolve().parent.parent
 TAG = re.compile(r"explorer-(?P<kind>[a-z]+)-(?P<preset>[a-z0-9-]+)")
@@ -76,6 +76,12 @@ class Reader:
     def settings(self) -> dict:
         return self.page.evaluate("id => tfm.running[id].settings", self.id)
 
+    def until(self, **settings) -> None:
+        """Wait for these settings: a tap is over before the browser makes a click of it."""
+        have = """([id, wanted]) => Object.entries(wanted).every(
+            ([key, value]) => tfm.running[id].settings[key] === value)"""
+        self.page.wait_for_function(have, arg=[self.id, settings])
+
     @property
     def said(self) -> str:
         return self.box.locator(".tfm-said").inner_text()
@@ -110,7 +116,7 @@ def visiting(chromium, kind: type[Reader] = Reader) -> Iterator[Callable[..., Re
     contexts, readers = [], []
 
     def visit(home: str, page: str, preset: str, **options) -> Reader:
-        contexts.append(chromium.new_context(**options))
+        contexts.append(chromium.new_context(**AT_REST, **options))
         readers.append(kind(contexts[-1].new_page(), home, page, preset))
         return readers[-1]
 

@@ -17,8 +17,7 @@ def look_at(chromium, address: str, name: str) -> Visit:
     Colours, the slowest rule by far, do not depend on the width.
     """
     visit = Visit(name)
-    # Without motion no colour is caught on its way from one mode to the other.
-    page = open_page(chromium, f"{address}/{name}", "light", visit, reduced_motion="reduce")
+    page = open_page(chromium, f"{address}/{name}", "light", visit)
     visit.violations += violations(page)
     page.emulate_media(color_scheme="dark")
     page.locator('html[data-theme="dark"]').wait_for(state="attached")

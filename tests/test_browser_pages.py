@@ -87,7 +87,6 @@ def see(chromium, address: str, mode: str, name: str) -> Visit:
     page.set_viewport_size(TELEPHONE)
     page.evaluate(MATHEMATICS_IS_SET)
     visit.sticking_out = page.evaluate(STICKING_OUT)
-    page.emulate_media(reduced_motion="reduce")
     visit.moving = page.evaluate(MOVING)
     page.close()
     return visit

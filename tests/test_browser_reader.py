@@ -1,6 +1,7 @@
 """What a reader does in the built book: search, answer, print, go on by keyboard, from disk too."""
 
 import pytest
+from playwright.sync_api import expect
 
 from browser import (
     MATHEMATICS_IS_SET,
@@ -121,8 +122,8 @@ def test_a_quiz_opens_and_closes_by_keyboard(chapter):
 def test_the_skip_link_is_the_first_stop_and_leads_past_the_navigation(chapter):
     chapter.keyboard.press("Tab")
     link = chapter.locator("#pst-skip-link a")
-    assert link.evaluate("link => link === document.activeElement")
-    assert link.evaluate("link => link.getBoundingClientRect().top >= 0")
+    expect(link).to_be_focused()
+    expect(link).to_be_in_viewport(ratio=1)
     chapter.keyboard.press("Enter")
     chapter.keyboard.press("Tab")
     assert chapter.evaluate("!!document.activeElement.closest('main')")

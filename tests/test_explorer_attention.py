@@ -532,9 +532,8 @@ def test_a_finger_chooses_words_heads_and_switches(visit, address):
     reader.control("head-1").tap()
     reader.control("ahead").tap()
     reader.box.locator("button.tfm-token").nth(3).tap()
-    settings = reader.settings
-    assert (settings["head"], settings["ahead"], settings["query"]) == (1, True, 3)
-    assert same(reader.weights(), expected(settings)["weights"][3])
+    reader.until(head=1, ahead=True, query=3)
+    assert same(reader.weights(), expected(reader.settings)["weights"][3])
     small = reader.box.locator("button:visible, select:visible").evaluate_all(
         "all => all.filter(box => Math.min(box.offsetWidth, box.offsetHeight) < 36).length"
     )
@@ -555,7 +554,7 @@ def test_a_finger_that_scrolls_chooses_nothing_and_a_choice_leaves_the_matrix_sc
     reader.box.locator(".tfm-scroll").evaluate("box => { box.scrollLeft = 40; }")
     reader.page.wait_for_function("id => tfm.running[id].scrolled === 40", arg=reader.id)
     reader.box.locator("tbody tr").nth(1).tap()
-    assert reader.settings["query"] == 1
+    reader.until(query=1)
     assert reader.box.locator(".tfm-scroll").evaluate("box => box.scrollLeft") == 40
 
 

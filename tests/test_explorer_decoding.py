@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import nbformat
 import numpy as np
 import pytest
-from explorer_reader import ROOT, Reader
+from explorer_reader import ROOT, Reader, visiting
 
 from book import explorers
 from book.explorers import decoding
@@ -165,9 +165,8 @@ def test_the_library_finds_the_same_sentences(preset, model, monkeypatch):
 @pytest.fixture(scope="module")
 def first_visit(chromium, address):
     """One page for all tests that only move the controls."""
-    context = chromium.new_context()
-    yield Reader(context.new_page(), address, PAGE, "table").open()
-    context.close()
+    with visiting(chromium) as visit:
+        yield visit(address, PAGE, "table").open()
 
 
 @pytest.fixture
@@ -181,17 +180,8 @@ def reader(first_visit):
 @pytest.fixture
 def visit(chromium, address):
     """Open another page, with what a context takes: `visit(color_scheme="dark")`."""
-    contexts, readers = [], []
-
-    def visit(**options) -> Reader:
-        contexts.append(chromium.new_context(**options))
-        readers.append(Reader(contexts[-1].new_page(), address, PAGE, "table"))
-        return readers[-1]
-
-    yield visit
-    for context in contexts:
-        context.close()
-    assert [trouble for reader in readers for trouble in reader.troubles] == []
+    with visiting(chromium) as visit:
+        yield lambda **options: visit(address, PAGE, "table", **options)
 
 
 def choose(reader: Reader, preset="table", model="table", width=2, alpha=0.0) -> None:
@@ -516,12 +506,13 @@ def test_arrow_keys_walk_the_tree_and_lead_on_at_its_front(reader):
 
 def test_fingers_can_do_it(visit):
     reader = visit(has_touch=True, is_mobile=True, viewport={"width": 375, "height": 800}).open()
-    reader.control("forward").tap()
-    reader.control("forward").tap()
+    for step in (1, 2):
+        reader.control("forward").tap()
+        reader.until(step=step)
     node(reader, "not").tap()
-    assert chosen(reader) == "not"
+    reader.box.locator('.tfm-node[aria-pressed="true"][data-words="not"]').wait_for()
     reader.control("back").tap()
-    assert reader.settings["step"] == 1
+    reader.until(step=1)
     for button in reader.box.locator("button").all():
         size = button.bounding_box()
         assert min(size["width"], size["height"]) >= 24

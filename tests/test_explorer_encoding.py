@@ -489,12 +489,13 @@ def test_a_finger_can_do_it_on_a_telephone(visit):
     reader.control("dial-3").tap()
     reader.control("unit-degrees").tap()
     reader.control("show-rotation").tap()
-    reader.box.locator(".tfm-hand .tfm-plot").tap(position={"x": 200, "y": 40})
-    settings = reader.settings
-    assert (settings["pair"], settings["unit"], settings["show"]) == (3, "degrees", "rotation")
-    width = reader.box.locator(".tfm-hand .tfm-plot").bounding_box()["width"]
-    assert settings["position"] == round(-20 + 100 * 200 / width)
-    assert_shows(reader.shown(), settings)
+    reader.until(pair=3, unit="degrees", show="rotation")
+    plot = reader.box.locator(".tfm-hand .tfm-plot")
+    position = round(-20 + 100 * 200 / plot.bounding_box()["width"])
+    assert position != reader.settings["position"]
+    plot.tap(position={"x": 200, "y": 40})
+    reader.until(position=position)
+    assert_shows(reader.shown(), reader.settings)
     for d in ("16", "64"):
         reader.control("d.typed").fill(d)
         small = reader.box.evaluate(
