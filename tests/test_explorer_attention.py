@@ -194,24 +194,6 @@ def test_attention_equals_the_reference_on_random_scores(reader):
 
 
 @browser
-def test_a_row_with_nothing_allowed_gives_zeros(reader):
-    nothing = "() => tfm.attention.softmax([-Infinity, -Infinity, -Infinity])"
-    assert reader.page.evaluate(nothing) == ref.softmax([-np.inf] * 3).tolist() == [0, 0, 0]
-
-
-@browser
-def test_positions_and_shifts_equal_the_reference(reader):
-    for length, d, offset in ((1, 2, 1), (7, 10, -3), (13, 16, -1), (12, 6, 0.5)):
-        encoding, shift = reader.page.evaluate(
-            "([length, d, offset]) => [tfm.attention.sinusoidalEncoding(length, d), "
-            "tfm.attention.shiftMatrix(offset, d)]",
-            [length, d, offset],
-        )
-        assert same(encoding, ref.sinusoidal_encoding(length, d))
-        assert same(shift, ref.shift_matrix(offset, d))
-
-
-@browser
 def test_the_heads_built_by_hand_are_those_of_chapter_5(reader):
     for text in (*ANY_WORDS, "the dog saw the cat and the dog ran"):
         words = reader.page.evaluate("text => tfm.attention.wordsOf(text)", text)

@@ -202,33 +202,6 @@ def assert_written(text: str, value: float) -> None:
 # --- it computes what tfmlib.ref computes ---------------------------------------------------------
 
 
-def test_the_functions_equal_the_reference_on_random_settings(reader):
-    rng = np.random.default_rng(3)
-    inputs = [
-        [int(rng.integers(1, 41)), 2 * int(rng.integers(1, 33)), int(rng.integers(-500, 501))]
-        for _ in range(60)
-    ]
-    results = reader.page.evaluate(
-        """inputs => JSON.stringify(inputs.map(([length, d, offset]) => [
-            tfm.encoding.sinusoidalEncoding([...Array(length).keys()], d),
-            tfm.encoding.shiftMatrix(offset, d),
-            tfm.encoding.shiftMatrix(offset, d, 'degrees'),
-            tfm.encoding.frequencies(d)]))""",
-        inputs,
-    )
-    for (length, d, offset), (table, matrix, in_degrees, omega) in zip(
-        inputs, json.loads(results), strict=True
-    ):
-        for got, wanted in (
-            (table, ref.sinusoidal_encoding(length, d)),
-            (matrix, ref.shift_matrix(offset, d)),
-            (in_degrees, ref.shift_matrix(np.deg2rad(offset), d)),
-            (omega, frequencies(d)),
-        ):
-            assert np.shape(got) == wanted.shape
-            assert np.abs(got - wanted).max() < EXACT
-
-
 @pytest.mark.parametrize("unit", UNITS)
 def test_what_is_shown_equals_the_reference_on_random_settings(reader, unit):
     for seed in range(12):
@@ -300,7 +273,7 @@ def test_of_the_handwritten_row_only_the_last_figure_is_off(reader):
 
 def test_no_position_gives_the_second_row_of_the_notes_in_either_unit(reader):
     found = reader.page.evaluate(
-        """([figures, units]) => units.map(unit => tfm.encoding
+        """([figures, units]) => units.map(unit => tfm.ref
             .sinusoidalEncoding([...Array(61).keys()], 4, unit)
             .map(row => figures.filter((figure, n) => tfm.encoding.agrees(figure, row[n])).length)
         )""",

@@ -2,16 +2,19 @@
 
 from urllib.parse import urlencode
 
+import numpy as np
 import pytest
 from explorer_reader import Reader, tags, visiting
 
 from book import explorers
+from tfmlib import ref
 
 pytestmark = pytest.mark.browser
 
 TAGS = list(tags())
 ONE_OF_EACH_KIND = list({kind: (page, kind, preset) for page, kind, preset in TAGS}.values())
 HEAVIEST = {"attention": 40_000, "encoding": 40_000, "decoding": 60_000}  # bytes a page
+EXACT = 1e-12
 FIGURE = ".tfm-explored .cell_output"
 
 # Move every control that a reader sees, by one step or to the next choice.
@@ -27,6 +30,17 @@ MOVE_EVERYTHING = """box => {
         if (input.type === 'text') { input.value = 'not on & on = 100 %?'; press(input, 'input'); }
     }
 }"""
+
+EQUATIONS = """([length, d, offset, a, b, row, ids]) => ({
+    "encoding": tfm.ref.sinusoidalEncoding([...Array(length).keys()], d),
+    "shift": tfm.ref.shiftMatrix(offset, d),
+    "shift in degrees": tfm.ref.shiftMatrix(offset, d, "degrees"),
+    "frequencies": tfm.ref.frequencies(d),
+    "product": tfm.ref.matmul(a, b),
+    "softmax": tfm.ref.softmax(row),
+    "softmax of nothing": tfm.ref.softmax([-Infinity, -Infinity, -Infinity]),
+    "one-hot": tfm.ref.oneHot(ids, 5),
+})"""
 
 # Its new text stands there for two seconds only.
 CLICK_AND_READ = """button => {
@@ -63,6 +77,35 @@ def reader(visit, address, first) -> Reader:
 
 def test_every_kind_is_used_in_some_chapter():
     assert sorted({kind for _, kind, _ in TAGS}) == explorers.kinds()
+
+
+def test_the_equations_in_the_browser_are_those_of_the_library(reader):
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        d, length, offset = (
+            2 * int(rng.integers(1, 33)),
+            int(rng.integers(1, 41)),
+            rng.normal() * 100,
+        )
+        a, b = rng.normal(size=(3, d)), rng.normal(size=(d, length))
+        row = np.where(rng.random(7) < 0.3, -np.inf, rng.normal(size=7) * rng.choice([1, 30, 1000]))
+        ids = rng.integers(0, 5, size=4)
+        found = reader.page.evaluate(
+            EQUATIONS, [length, d, offset, a.tolist(), b.tolist(), row.tolist(), ids.tolist()]
+        )
+        encoding = ref.sinusoidal_encoding(length, d)
+        for name, wanted in {
+            "encoding": encoding,
+            "shift": ref.shift_matrix(offset, d),
+            "shift in degrees": ref.shift_matrix(np.deg2rad(offset), d),
+            "frequencies": np.arctan2(*ref.sinusoidal_encoding(2, d)[1].reshape(-1, 2).T),
+            "product": a @ b,
+            "softmax": ref.softmax(row),
+            "softmax of nothing": np.zeros(3),
+            "one-hot": ref.one_hot(ids, 5),
+        }.items():
+            assert np.shape(found[name]) == wanted.shape, name
+            assert np.abs(found[name] - wanted).max() < EXACT, name
 
 
 def test_it_begins_at_its_preset_in_place_of_the_figure(visit, address, tag):

@@ -2,7 +2,8 @@
 
 A kind of explorer is three files: `kind.py` gives its data, computed by tfmlib; `kind.js` computes
 and draws in the browser; `kind.css` dresses it. `explorer.js` and `explorer.css` hold what all
-kinds share: controls, the address that carries the settings, the keyboard.
+kinds share: controls, the address that carries the settings, the keyboard. `ref.js` has the
+equations of `tfmlib.ref` that they need.
 
 A code cell of the manuscript with the tag `explorer-KIND-PRESET` shows a figure; where scripts run,
 the explorer takes its place and begins at that preset. On paper and without scripts the figure
@@ -22,7 +23,7 @@ def kinds() -> list[str]:
     >>> "attention" in kinds()
     True
     """
-    return sorted(path.stem for path in FOLDER.glob("*.js") if path.stem != "explorer")
+    return sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
 
 
 def data(kind: str) -> dict:

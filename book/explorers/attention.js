@@ -2,43 +2,9 @@
 (function () {
   "use strict";
   const { make, makeSvg, scroller, format, number, quoted } = tfm;
+  const { grid, transpose, dot, matmul, softmax, oneHot, sinusoidalEncoding, shiftMatrix } = tfm.ref;
 
-  // --- the equations of tfmlib.ref; a matrix is a list of rows ----------------------------------
-
-  const grid = (rows, columns, cell) =>
-    Array.from({ length: rows }, (_, i) => Array.from({ length: columns }, (_, j) => cell(i, j)));
-  const transpose = (matrix) => grid(matrix[0].length, matrix.length, (i, j) => matrix[j][i]);
-  const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
-
-  function matmul(a, b) {
-    const columns = transpose(b);
-    return a.map((row) => columns.map((column) => dot(row, column)));
-  }
-
-  // Of one row; a row of −∞ gives zeros.
-  function softmax(row) {
-    const peak = Math.max(...row);
-    const powers = row.map((x) => (peak === -Infinity ? 0 : Math.exp(x - peak)));
-    const total = powers.reduce((sum, power) => sum + power, 0);
-    return powers.map((power) => power / (total || 1));
-  }
-
-  const oneHot = (ids, size) => grid(ids.length, size, (i, j) => Number(ids[i] === j));
-
-  const frequency = (j, d) => 10000 ** (-(j - (j % 2)) / d);
-
-  function sinusoidalEncoding(length, d) {
-    return grid(length, d, (i, j) => (j % 2 ? Math.cos : Math.sin)(i * frequency(j, d)));
-  }
-
-  function shiftMatrix(offset, d) {
-    return grid(d, d, (i, j) => {
-      if (i - (i % 2) !== j - (j % 2)) return 0; // another pair of dimensions
-      const angle = offset * frequency(i, d);
-      if (i === j) return Math.cos(angle);
-      return i < j ? Math.sin(angle) : -Math.sin(angle);
-    });
-  }
+  // --- what is computed -------------------------------------------------------------------------
 
   // From the scores of a head to its output. Padding are vectors of zeros behind the words: their scores
   // and values are zero. They are queries, too, where queries and keys are the same words (`isSelf`).
@@ -71,7 +37,7 @@
   function headsByHand(words) {
     const vocabulary = vocabularyOf(words);
     const codes = oneHot(words.map((word) => vocabulary.indexOf(word.toLowerCase())), vocabulary.length);
-    const places = sinusoidalEncoding(words.length, PLACES);
+    const places = sinusoidalEncoding([...words.keys()], PLACES);
     const placesBefore = matmul(places, transpose(shiftMatrix(-1, PLACES)));
     const firstPlace = places.map((place) => places[0].map((x) => x * place[PLACES - 1]));
     const head = (name, queries, keys) => ({
@@ -99,9 +65,7 @@
     return Math.max(...printed.flatMap((row, i) => row.map((figure, j) => Math.abs(computed[i][j] - Number(figure)))));
   }
 
-  tfm.attention = {
-    softmax, oneHot, sinusoidalEncoding, shiftMatrix, attend, wordsOf, headsByHand, rounding, deviation,
-  };
+  tfm.attention = { attend, wordsOf, headsByHand, rounding, deviation };
 
   // --- settings ---------------------------------------------------------------------------------
 

@@ -6,40 +6,15 @@
   "use strict";
 
   const { make, makeSvg, scroller, format, number } = tfm;
+  const { UNITS, dot, frequencies, sinusoidalEncoding, shiftMatrix } = tfm.ref;
   const POSITIONS = 60; // the last position that can be chosen
   const SHIFT = 20; // the longest shift, to either side
   const FACE = "-1.2 -1.2 2.4 2.4"; // a dial, whose hands have length 1
-  const UNITS = { radians: 1, degrees: Math.PI / 180 };
 
   // --- what is computed -----------------------------------------------------------------------
 
   const range = (from, to, step = 1) =>
     Array.from({ length: Math.round((to - from) / step) + 1 }, (_, n) => from + n * step);
-
-  // ω_j = 10000^(-2j/d), one for each pair of dimensions
-  const frequencies = (d) => range(0, d / 2 - 1).map((j) => 10000 ** ((-2 * j) / d));
-
-  // One row for each position. In degrees: what a calculator in the wrong mode makes of the equations.
-  function sinusoidalEncoding(positions, d, unit = "radians") {
-    const omegas = frequencies(d);
-    const angles = positions.map((i) => omegas.map((omega) => i * omega * UNITS[unit]));
-    return angles.map((row) => row.flatMap((angle) => [Math.sin(angle), Math.cos(angle)]));
-  }
-
-  // The rotation M, pair by pair, with M PE_i = PE_{i + offset}
-  function shiftMatrix(offset, d, unit = "radians") {
-    const matrix = range(1, d).map(() => new Array(d).fill(0));
-    frequencies(d).forEach((omega, j) => {
-      const angle = offset * omega * UNITS[unit];
-      const [even, odd] = [2 * j, 2 * j + 1];
-      matrix[even][even] = matrix[odd][odd] = Math.cos(angle);
-      matrix[even][odd] = Math.sin(angle);
-      matrix[odd][even] = -Math.sin(angle);
-    });
-    return matrix;
-  }
-
-  const dot = (a, b) => a.reduce((sum, value, n) => sum + value * b[n], 0);
 
   const times = (matrix, vector) => matrix.map((row) => dot(row, vector));
 
@@ -49,7 +24,7 @@
   // Whether a printed figure is this number, to half a unit of its last digit.
   const agrees = (figure, value) => Math.abs(Number(figure) - value) <= 0.5 * 10 ** -decimals(figure) + 1e-12;
 
-  tfm.encoding = { frequencies, sinusoidalEncoding, shiftMatrix, dot, times, agrees };
+  tfm.encoding = { agrees };
 
   // All that one picture shows.
   function compute({ position, d, unit, shift, show, pair }) {

@@ -56,8 +56,11 @@ def add_scripts(
     app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None
 ) -> None:
     used = app.env.metadata.get(page, {}).get("explorers", [])
-    for name in ["explorer", *used] if used else []:
+    if not used:
+        return
+    for name in ("explorer", "ref", *used):
         app.add_js_file(f"explorers/{name}.js", loading_method="defer")
+    for name in ("explorer", *used):
         app.add_css_file(f"explorers/{name}.css", priority=901)
 
 
