@@ -85,11 +85,16 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
         pass
 
 
+class QuietServer(http.server.ThreadingHTTPServer):
+    def handle_error(self, *args):
+        """A reader may leave a page before all of it has come."""
+
+
 @pytest.fixture(scope="session")
 def address(book) -> str:
     """The book served on this machine, as a reader's own server would."""
     handler = functools.partial(QuietHandler, directory=str(book.html))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = QuietServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
