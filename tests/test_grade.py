@@ -422,6 +422,8 @@ def test_the_students_process_gets_no_check(tmp_path):
     stage = make_stage(tmp_path)
     files = {str(p.relative_to(stage)) for p in stage.rglob("*") if p.is_file()}
     assert {"tfm_student.py", "tfmlib/ref.py", "tfmlib/check.py"} <= files
+    drawing = {name for name in files if "plots" in name and name.endswith(".py")}
+    assert drawing == {"tfmlib/plots.py"}  # which draws nothing
     text = "".join(p.read_text(encoding="utf-8") for p in stage.rglob("*.py"))
     for word in ("oracle=", "judge_calls", "BEGIN SOLUTION", ".mistake("):
         assert word not in text

@@ -1,11 +1,16 @@
 """The figures show their data, in words too, and can be read on light and on dark pages."""
 
 import base64
+import doctest
 import functools
+import graphlib
 import hashlib
 import html.parser
+import importlib
+import inspect
 import io
 import itertools
+import pkgutil
 import re
 import subprocess
 import sys
@@ -22,7 +27,9 @@ from matplotlib.patches import FancyBboxPatch, Rectangle
 from matplotlib.text import Text
 from PIL import Image
 
+from book.pages.api import api_page
 from tfmlib import plots
+from tfmlib.plots.picture import compact, repaint
 
 RNG = np.random.default_rng(0)
 TOKENS = ["<start>", "not", "on", "your", "life", "!", "<end>"]
@@ -143,7 +150,7 @@ def test_all_text_can_be_read_in_both_themes(name):
     """Read off the pixels: the commonest colour beneath a text is its ground."""
     picture = PICTURES[name]
     for dark in (False, True):
-        undo = plots._repaint(picture) if dark else []
+        undo = repaint(picture) if dark else []
         image, texts = draw(picture)
         colours_of = {text: text.get_color() for text in texts}
         for setter, colour in undo:
@@ -320,7 +327,7 @@ def test_png_bytes_carry_no_software_version_or_date():
 def test_reducing_the_palette_moves_few_pixels_and_none_far():
     file = io.BytesIO()
     plots.heat_map(SIGNED, TOKENS[:3], values=False).savefig(file, format="png", dpi=plots.DPI)
-    before, after = (pixels(png).astype(int) for png in (file.getvalue(), plots._compact(file)))
+    before, after = (pixels(png).astype(int) for png in (file.getvalue(), compact(file)))
     moved = np.abs(after - before).max(axis=-1)
     assert moved.max() < 40
     assert (moved > 3).mean() < 0.01
@@ -401,6 +408,106 @@ def test_cell_text_is_readable_on_every_colour_of_the_map(signed):
     assert {text.get_color() for text in texts.values()} == {"black", "white"}
 
 
+# --- what is accepted and what is refused -------------------------------------------------------
+
+
+def test_torch_tensors_are_drawn_whatever_their_dtype_and_gradient():
+    import torch
+
+    weights = torch.tensor([[0.25, 0.75], [0.5, 0.5]], requires_grad=True)
+    expected = plots.heat_map([[0.25, 0.75], [0.5, 0.5]])
+    for tensor in (weights, weights.to(torch.bfloat16)):
+        picture = plots.heat_map(tensor)
+        assert picture.alt == expected.alt
+        assert np.array_equal(mesh_of(picture.axes[0]).get_array(), weights.detach().numpy())
+    assert "3 of 4" in plots.mask_map(torch.ones(2, 2).tril().bool()).alt
+
+
+def test_a_picture_leaves_its_data_alone():
+    matrix = np.array([[0.5, -np.inf], [2.0, 1.0]])
+    copy = matrix.copy()
+    plots.heat_map(matrix).png(dark=True)
+    assert np.array_equal(matrix, copy)
+
+
+NAN = [[0.5, 0.5], [np.nan, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: plots.search_tree([], 2), "steps must hold at least one step, but is empty"),
+        (lambda: plots.search_tree([["a"]], 2), "step 1 must be a dictionary .* came as list"),
+        (
+            lambda: plots.search_tree([{"a": 1}, {"b c": 1}], 2),
+            "step 2 must continue .* “b c” does",
+        ),
+        (lambda: plots.search_tree([{"a": np.nan}], 2), "probabilities of step 1 .* has nan"),
+        (lambda: plots.search_tree([{"a": 1}], 0), "width must be a whole number .* came as 0"),
+        (lambda: plots.heat_map([1, 2]), "matrix must be an array of dimension 2, but came with"),
+        (lambda: plots.heat_map([[1, 2], [3]]), "matrix must be an array of numbers .* list that"),
+        (lambda: plots.heat_map([["a"]]), "matrix must be an array of numbers"),
+        (lambda: plots.heat_map(np.ones((0, 3))), r"must not be empty, but .* shape \(0, 3\)"),
+        (lambda: plots.heat_map(NAN), r"matrix must hold numbers .* but has nan at index \[1, 0\]"),
+        (lambda: plots.heat_map([[1, np.inf]]), r"but has inf at index \[0, 1\]"),
+        (lambda: plots.heat_map(np.eye(3), ["a", "b"]), "rows must have 3 labels, .* but has 2"),
+        (
+            lambda: plots.heat_map(np.ones((2, 3)), list("ab"), list("ab")),
+            "columns must have 3 labels, one for each in the data, but has 2",
+        ),
+        (lambda: plots.heat_map(np.eye(2), "ab"), "rows must be a list of labels, but .* 'ab'"),
+        (lambda: plots.encoding_map(np.ones(3)), "encoding must be an array of dimension 2"),
+        (lambda: plots.encoding_map([[-np.inf]]), "encoding must be finite, but contains -inf"),
+        (lambda: plots.mask_map([[0, 0.5]]), "mask must be boolean, .* but contains 0.5"),
+        (lambda: plots.mask_map([[0, -np.inf]]), "mask must be boolean, .* but contains −∞"),
+        (lambda: plots.attention_heads(np.eye(2)), "weights must be an array of dimension 3"),
+        (lambda: plots.distribution([0.5, 0.513]), "at most 1, but .* their sum 1.013"),
+        (lambda: plots.distribution([1.1, -0.1]), "not be negative .* but the smallest is −0.1"),
+        (lambda: plots.distribution([1.0], ["a", "b"]), "labels must have 1 labels, .* has 2"),
+        (lambda: plots.bars(["a"], {"g": [1, 2]}, "y"), "series 'g' must have 1 values, .* has 2"),
+        (lambda: plots.bars("ab", {"g": [1, 2]}, "y"), "labels must be a list of labels, but"),
+        (
+            lambda: plots.bars(["a"], {i: [1] for i in range(6)}, "y"),
+            "groups must be at most 5, but are 6",
+        ),
+        (lambda: plots.lines([1], [2], "x", "y"), "series must be a dictionary .* came as list"),
+        (lambda: plots.lines([1], {}, "x", "y"), "but came as an empty dictionary"),
+        (
+            lambda: plots.lines([1, 2], {"a": [1, 2, 3]}, "x", "y"),
+            "series 'a' must have 2 values, one for each x, but has 3",
+        ),
+        (
+            lambda: plots.lines([0, 2], {"a": [1, 2]}, "x", "y", log_x=True),
+            "series 'a' must be positive on a logarithmic axis, but comes down to 0",
+        ),
+        (lambda: plots.loss_curves({"a": [1, -2]}, log=True), "positive .* comes down to −2"),
+        (lambda: plots.loss_curves({"a": [1, np.nan]}), r"series 'a' .* has nan at index \[1\]"),
+        (lambda: plots.loss_curves([1, 2]), "curves must be a dictionary of name: values, but"),
+        (lambda: plots.architecture("encodr"), "highlight must name parts .* but has 'encodr'"),
+    ],
+)
+def test_bad_input_gets_one_clear_sentence(call, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        call()
+    sentence = str(caught.value)
+    assert "must" in sentence
+    assert "but" in sentence
+    assert sentence.endswith(".")
+    assert "\n" not in sentence
+
+
+# --- labels -------------------------------------------------------------------------------------
+
+
+def test_labels_are_drawn_as_written_and_invisible_letters_become_visible():
+    labels = ["$x$ $y$", " the", "\n", "中", "  ", "internationalisation", "a_b^c"]
+    axes = plots.heat_map(np.eye(7), labels, labels).axes[0]
+    expected = ["$x$ $y$", "␣the", "\\n", "□", "␣␣", "international…", "a_b^c"]
+    assert tick_texts(axes.xaxis) == tick_texts(axes.yaxis) == expected
+    assert not any(label.get_parse_math() for label in axes.get_xticklabels())
+    axes.figure.png()  # warnings are errors: no glyph is missing
+
+
 # --- heat maps ----------------------------------------------------------------------------------
 
 
@@ -473,15 +580,6 @@ def test_minus_infinity_is_a_grey_cell_outside_the_scale():
 )
 def test_heat_map_alt_names_the_extremes(matrix, message):
     assert message in plots.heat_map(matrix).alt
-
-
-def test_labels_are_drawn_as_written_and_invisible_letters_become_visible():
-    labels = ["$x$ $y$", " the", "\n", "中", "  ", "internationalisation", "a_b^c"]
-    axes = plots.heat_map(np.eye(7), labels, labels).axes[0]
-    expected = ["$x$ $y$", "␣the", "\\n", "□", "␣␣", "international…", "a_b^c"]
-    assert tick_texts(axes.xaxis) == tick_texts(axes.yaxis) == expected
-    assert not any(label.get_parse_math() for label in axes.get_xticklabels())
-    axes.figure.png()  # warnings are errors: no glyph is missing
 
 
 # --- encodings, masks, heads --------------------------------------------------------------------
@@ -824,89 +922,33 @@ def test_architecture_alt_tells_where_you_are():
     assert "Highlighted" not in plots.architecture().alt
 
 
-# --- what is accepted and what is refused -------------------------------------------------------
+# --- the package --------------------------------------------------------------------------------
+
+MODULES = [
+    importlib.import_module(f"tfmlib.plots.{module.name}")
+    for module in pkgutil.iter_modules(plots.__path__)
+]
+PUBLIC = [getattr(plots, name) for name in plots.__all__]
+EXPLAINED = [one for one in PUBLIC if inspect.isfunction(one) or inspect.isclass(one)]
 
 
-def test_torch_tensors_are_drawn_whatever_their_dtype_and_gradient():
-    import torch
-
-    weights = torch.tensor([[0.25, 0.75], [0.5, 0.5]], requires_grad=True)
-    expected = plots.heat_map([[0.25, 0.75], [0.5, 0.5]])
-    for tensor in (weights, weights.to(torch.bfloat16)):
-        picture = plots.heat_map(tensor)
-        assert picture.alt == expected.alt
-        assert np.array_equal(mesh_of(picture.axes[0]).get_array(), weights.detach().numpy())
-    assert "3 of 4" in plots.mask_map(torch.ones(2, 2).tril().bool()).alt
+def test_the_page_of_the_library_shows_every_public_function():
+    section = api_page().split("\n## tfmlib.plots\n")[1].split("\n## ")[0]
+    names = [one.__name__ for one in EXPLAINED]
+    assert len(names) >= 12
+    assert re.findall(r"^### (\w+)$", section, re.MULTILINE) == names
 
 
-def test_a_picture_leaves_its_data_alone():
-    matrix = np.array([[0.5, -np.inf], [2.0, 1.0]])
-    copy = matrix.copy()
-    plots.heat_map(matrix).png(dark=True)
-    assert np.array_equal(matrix, copy)
+def test_every_public_function_has_an_example_and_all_examples_hold():
+    assert [one for one in EXPLAINED if ">>>" not in one.__doc__] == []
+    results = [doctest.testmod(module) for module in MODULES]
+    assert sum(result.attempted for result in results) >= len(EXPLAINED)
+    assert sum(result.failed for result in results) == 0
 
 
-NAN = [[0.5, 0.5], [np.nan, 1.0]]
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: plots.search_tree([], 2), "steps must hold at least one step, but is empty"),
-        (lambda: plots.search_tree([["a"]], 2), "step 1 must be a dictionary .* came as list"),
-        (
-            lambda: plots.search_tree([{"a": 1}, {"b c": 1}], 2),
-            "step 2 must continue .* “b c” does",
-        ),
-        (lambda: plots.search_tree([{"a": np.nan}], 2), "probabilities of step 1 .* has nan"),
-        (lambda: plots.search_tree([{"a": 1}], 0), "width must be a whole number .* came as 0"),
-        (lambda: plots.heat_map([1, 2]), "matrix must be an array of dimension 2, but came with"),
-        (lambda: plots.heat_map([[1, 2], [3]]), "matrix must be an array of numbers .* list that"),
-        (lambda: plots.heat_map([["a"]]), "matrix must be an array of numbers"),
-        (lambda: plots.heat_map(np.ones((0, 3))), r"must not be empty, but .* shape \(0, 3\)"),
-        (lambda: plots.heat_map(NAN), r"matrix must hold numbers .* but has nan at index \[1, 0\]"),
-        (lambda: plots.heat_map([[1, np.inf]]), r"but has inf at index \[0, 1\]"),
-        (lambda: plots.heat_map(np.eye(3), ["a", "b"]), "rows must have 3 labels, .* but has 2"),
-        (
-            lambda: plots.heat_map(np.ones((2, 3)), list("ab"), list("ab")),
-            "columns must have 3 labels, one for each in the data, but has 2",
-        ),
-        (lambda: plots.heat_map(np.eye(2), "ab"), "rows must be a list of labels, but .* 'ab'"),
-        (lambda: plots.encoding_map(np.ones(3)), "encoding must be an array of dimension 2"),
-        (lambda: plots.encoding_map([[-np.inf]]), "encoding must be finite, but contains -inf"),
-        (lambda: plots.mask_map([[0, 0.5]]), "mask must be boolean, .* but contains 0.5"),
-        (lambda: plots.mask_map([[0, -np.inf]]), "mask must be boolean, .* but contains −∞"),
-        (lambda: plots.attention_heads(np.eye(2)), "weights must be an array of dimension 3"),
-        (lambda: plots.distribution([0.5, 0.513]), "at most 1, but .* their sum 1.013"),
-        (lambda: plots.distribution([1.1, -0.1]), "not be negative .* but the smallest is −0.1"),
-        (lambda: plots.distribution([1.0], ["a", "b"]), "labels must have 1 labels, .* has 2"),
-        (lambda: plots.bars(["a"], {"g": [1, 2]}, "y"), "series 'g' must have 1 values, .* has 2"),
-        (lambda: plots.bars("ab", {"g": [1, 2]}, "y"), "labels must be a list of labels, but"),
-        (
-            lambda: plots.bars(["a"], {i: [1] for i in range(6)}, "y"),
-            "groups must be at most 5, but are 6",
-        ),
-        (lambda: plots.lines([1], [2], "x", "y"), "series must be a dictionary .* came as list"),
-        (lambda: plots.lines([1], {}, "x", "y"), "but came as an empty dictionary"),
-        (
-            lambda: plots.lines([1, 2], {"a": [1, 2, 3]}, "x", "y"),
-            "series 'a' must have 2 values, one for each x, but has 3",
-        ),
-        (
-            lambda: plots.lines([0, 2], {"a": [1, 2]}, "x", "y", log_x=True),
-            "series 'a' must be positive on a logarithmic axis, but comes down to 0",
-        ),
-        (lambda: plots.loss_curves({"a": [1, -2]}, log=True), "positive .* comes down to −2"),
-        (lambda: plots.loss_curves({"a": [1, np.nan]}), r"series 'a' .* has nan at index \[1\]"),
-        (lambda: plots.loss_curves([1, 2]), "curves must be a dictionary of name: values, but"),
-        (lambda: plots.architecture("encodr"), "highlight must name parts .* but has 'encodr'"),
-    ],
-)
-def test_bad_input_gets_one_clear_sentence(call, message):
-    with pytest.raises(ValueError, match=message) as caught:
-        call()
-    sentence = str(caught.value)
-    assert "must" in sentence
-    assert "but" in sentence
-    assert sentence.endswith(".")
-    assert "\n" not in sentence
+def test_modules_do_not_import_each_other_in_a_circle():
+    pattern = re.compile(r"^ *(?:from|import) (tfmlib\.plots\S*)", re.MULTILINE)
+    imports = {m.__name__: set(pattern.findall(inspect.getsource(m))) for m in MODULES}
+    assert "tfmlib.plots.style" in imports["tfmlib.plots.picture"]
+    assert all(used <= imports.keys() for used in imports.values())  # none goes by the package
+    list(graphlib.TopologicalSorter(imports).static_order())  # raises CycleError at a circle

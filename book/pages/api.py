@@ -35,12 +35,26 @@ def _module(name: str) -> str:
     tree = ast.parse(_source(name))
     entries = [
         _entry(node)
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
-        and not node.name.startswith("_")
-        and ast.get_docstring(node)
+        for node in _definitions(tree) or _gathered(tree)
+        if not node.name.startswith("_") and ast.get_docstring(node)
     ]
     return "\n".join([f"## tfmlib.{name}\n", _prose(ast.get_docstring(tree)), *entries])
+
+
+def _definitions(tree: ast.Module) -> list[ast.FunctionDef | ast.ClassDef]:
+    return [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+
+
+def _gathered(package: ast.Module) -> list[ast.FunctionDef | ast.ClassDef]:
+    """What a package without definitions of its own takes from its modules, as __all__ has it."""
+    defined, public = {}, []
+    for node in package.body:
+        if isinstance(node, ast.ImportFrom):
+            path = node.module.removeprefix("tfmlib.").replace(".", "/")
+            defined |= {one.name: one for one in _definitions(ast.parse(_source(path)))}
+        elif isinstance(node, ast.Assign) and node.targets[0].id == "__all__":
+            public = ast.literal_eval(node.value)
+    return [defined[name] for name in public if name in defined]
 
 
 def _entry(node: ast.FunctionDef | ast.ClassDef) -> str:

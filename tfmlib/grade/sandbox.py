@@ -38,7 +38,7 @@ MOST_BYTES = 4 * 2**20  # of one reply: right answers are far smaller
 MOST_ITEMS = 2**20
 PACKAGE = Path(tfmlib.__file__).resolve().parent
 # Not for the student's process: the checks, and what leads to solutions.
-WITHHELD = ("exercises", "grade", "judge.py", "verify.py", "mutants.py", "check.py", "plots.py")
+WITHHELD = ("exercises", "grade", "judge.py", "verify.py", "mutants.py", "check.py", "plots")
 WITHHELD += ("listing.py", "__main__.py", "progress.py", "__pycache__")
 STUB_CHECK = '''"""In place of the learner's check: remembers its calls, checks nothing."""
 
