@@ -369,10 +369,10 @@ class AddNorm(nn.Module):
 class EncoderLayer(nn.Module):
     """Self-attention, then the feed-forward network, each within add and norm.
 
+    Later encoders keep the layer and change two details: `activation` and `norm_eps`.
+
     >>> EncoderLayer(TransformerConfig.preset("tiny"))(torch.zeros(2, 3, 128)).shape
     torch.Size([2, 3, 128])
-
-    Later encoders keep the layer and change two details: `activation` and `norm_eps`.
 
     Eq. (16), notes §3.6; Eq. (17), notes §3.7; 2017 paper §3.1.
     """

@@ -175,15 +175,19 @@ def _covers(cites: list[tuple[str, range]], equation: Equation) -> bool:
 
 
 def _chapter_of(equation: Equation, functions, labels: Mapping[str, tuple[str, str]]) -> str:
-    """The chapter with the equation's label, or with that of one it stands together with."""
+    """The chapter with the equation's label, or with that of one it stands together with.
+
+    Where the 2017 paper has an equation of the notes, a chapter may show it under the notes' label.
+    """
     together = {
         numbers[0]
         for cites in functions.values()
         for document, numbers in cites
         if document == equation.document and equation.number in numbers
     }
-    for number in (equation.number, *sorted(together, reverse=True)):
-        label = equation._replace(number=number).label
+    beside = [equation._replace(number=number) for number in sorted(together, reverse=True)]
+    elsewhere = [other for other in EQUATIONS if other.title == equation.title]
+    for label in [one.label for one in (equation, *beside, *elsewhere)]:
         if label in labels:
             return f"{chapter_link(*labels[label])}, there {{eq}}`{label}`"
     return "—"

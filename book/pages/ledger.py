@@ -25,7 +25,7 @@ and `python -m tfmlib ledger` shows them again.
 
 MEANINGS = {
     "reproduced": "the printed figure is the computed one",
-    "erratum": "the document's own equation gives something else",
+    "erratum": "the document's own equation, a count or a measurement gives something else",
     "illustrative": "a valid example that no printed input determines",
     "quoted": "a result from the literature, which cannot be computed again here",
     "property": "a claim that was tested and holds",
