@@ -268,7 +268,10 @@ def test_any_words_can_be_typed(reader):
 @browser
 def test_the_sentence_says_whom_the_word_attends_to(reader):
     reader.control("preset").select_option("money")
-    assert reader.said.startswith("“the” attends most to itself (0.74), then to “money” (0.16).")
+    told = "“the” attends most to itself (0.74), then to “money” (0.16)."
+    assert reader.said == f"{told} All printed weights come out."
+    reader.control("dk").press("ArrowRight")
+    assert reader.said.endswith(f"The worst printed figure is off by {reader.distance():.3f}.")
     reader.control("preset").select_option("heads")
     reader.control("head-1").click()
     assert reader.said == "“dog” attends most to itself (0.50), and as much to “dog” (0.50)."
@@ -465,6 +468,33 @@ def test_a_word_is_chosen_by_pointing_at_it_or_at_its_row(reader):
 
 
 @browser
+def test_pointing_at_a_word_moves_no_word_and_no_number(reader):
+    places = """box => {
+        const enter = () => new PointerEvent('pointerenter', { pointerType: 'mouse' });
+        const words = () => [...box.querySelectorAll('button.tfm-token')];
+        const place = part => JSON.stringify(part.getBoundingClientRect());
+        return words().map((_, j) => {
+            words()[j].dispatchEvent(enter());
+            return [...words(), ...box.querySelectorAll('.tfm-matrix td')].map(place).join();
+        });
+    }"""
+    for preset in ("masked", "bank-river"):
+        reader.control("preset").select_option(preset)
+        assert len(set(reader.box.evaluate(places))) == 1
+        assert reader.settings["query"] == len(reader.words()) - 1
+
+
+@browser
+def test_each_head_marks_the_row_of_the_chosen_word(reader):
+    reader.control("preset").select_option("bank-money")
+    reader.control("query").press("Home")
+    reader.control("query").press("ArrowRight")
+    rows = reader.box.locator(".tfm-heads .tfm-row")
+    tops = rows.evaluate_all("rows => rows.map(row => Number(row.getAttribute('y')))")
+    assert [round(top) for top in tops] == [1, 1, 1, 1]
+
+
+@browser
 def test_arrow_keys_lead_from_word_to_word(reader):
     reader.control("query").focus()
     for key, query in (
@@ -516,6 +546,7 @@ def test_a_finger_chooses_words_heads_and_switches(visit, address):
     reader.box.locator("button.tfm-token").nth(3).tap()
     reader.until(head=1, ahead=True, query=3)
     assert same(reader.weights(), expected(reader.settings)["weights"][3])
+    assert reader.focused() == "query"  # the word that was touched, though it was drawn anew
     small = reader.box.locator("button:visible, select:visible").evaluate_all(
         "all => all.filter(box => Math.min(box.offsetWidth, box.offsetHeight) < 36).length"
     )
@@ -534,7 +565,6 @@ def test_a_finger_that_scrolls_chooses_nothing_and_a_choice_leaves_the_matrix_sc
     reader.box.locator("button.tfm-token").nth(1).evaluate(touch)
     assert reader.settings == before
     reader.box.locator(".tfm-scroll").evaluate("box => { box.scrollLeft = 40; }")
-    reader.page.wait_for_function("id => tfm.running[id].scrolled === 40", arg=reader.id)
     reader.box.locator("tbody tr").nth(1).tap()
     reader.until(query=1)
     assert reader.box.locator(".tfm-scroll").evaluate("box => box.scrollLeft") == 40
@@ -587,10 +617,9 @@ def test_every_shade_has_ink_that_can_be_read_in_either_mode(visit, address):
         for temperature in ("0.3", "1", "4.9"):
             reader.control("temperature").fill(temperature)
             assert min(reader.page.evaluate(contrasts)) >= 4.5
-    shades = (
-        "() => new Set([...document.querySelectorAll('td[style]')].map(c => c.style.color)).size"
-    )
-    assert reader.page.evaluate(shades) == 2  # black ink and white
+    inks = """() => new Set([...document.querySelectorAll('td[style]')]
+        .map(cell => getComputedStyle(cell).color)).size"""
+    assert reader.page.evaluate(inks) == 2  # black ink and white
 
 
 @browser

@@ -444,6 +444,11 @@ def test_a_wide_table_scrolls_by_keyboard_and_shows_the_chosen_hand(visit):
     reader.page.wait_for_function(
         f"() => ({in_view})(document.querySelector('#explorer-clock .tfm-scroll'))"
     )
+    table.evaluate("table => { table.scrollLeft = 7; }")
+    reader.control("position").press("ArrowRight")
+    two_frames = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    reader.page.evaluate(two_frames)
+    assert table.evaluate("table => table.scrollLeft") == 7  # not back to the chosen hand
     table.focus()
     before = table.evaluate("table => table.scrollLeft")
     reader.page.keyboard.press("ArrowRight")

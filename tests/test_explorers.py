@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 from explorer_reader import Reader, tags, visiting
+from playwright.sync_api import expect
 
 from book import explorers
 from tfmlib import ref
@@ -41,6 +42,36 @@ EQUATIONS = """([length, d, offset, a, b, row, ids]) => ({
     "softmax of nothing": tfm.ref.softmax([-Infinity, -Infinity, -Infinity]),
     "one-hot": tfm.ref.oneHot(ids, 5),
 })"""
+
+# Each slider through its values: those sliders that are not always in the same place.
+MOVED_SLIDERS = """box => {
+    const place = slider => {
+        const [own, whole] = [slider, box].map(part => part.getBoundingClientRect());
+        return [own.left - whole.left, own.top - whole.top, own.width].map(Math.round).join();
+    };
+    const sliders = [...box.querySelectorAll('input[type=range]')];
+    return sliders.filter(slider => slider.getClientRects().length).filter(slider => {
+        const start = slider.value, seen = new Set();
+        for (const share of [0, 0.2, 0.4, 0.6, 0.8, 1]) {
+            slider.value = Number(slider.min) + share * (slider.max - slider.min);
+            slider.dispatchEvent(new Event('input', { bubbles: true }));
+            seen.add(place(slider));
+        }
+        slider.value = start;
+        slider.dispatchEvent(new Event('input', { bubbles: true }));
+        return seen.size > 1;
+    }).map(slider => slider.id);
+}"""
+
+UNSEEN_WITHOUT_COLOURS = """box => {
+    const style = part => getComputedStyle(part);
+    const bars = [...box.querySelectorAll('.tfm-bar, .tfm-track > span')];
+    const chosen = [...box.querySelectorAll('.tfm-stage [aria-pressed=true], label:has(:checked)')];
+    return [
+        ...bars.filter(bar => style(bar).backgroundColor === style(box).backgroundColor),
+        ...chosen.filter(part => style(part).outlineStyle === 'none'),
+    ].map(part => part.outerHTML.slice(0, 160));
+}"""
 
 # Its new text stands there for two seconds only.
 CLICK_AND_READ = """button => {
@@ -113,6 +144,7 @@ def test_it_begins_at_its_preset_in_place_of_the_figure(visit, address, tag):
     assert reader.settings["preset"] == tag[2]
     assert reader.box.is_visible()
     assert reader.said
+    assert reader.box.get_by_role("heading", level=3).count() == 1  # how a blind reader finds it
     figures = reader.page.locator(FIGURE)
     assert figures.count() > 0
     assert not any(figure.is_visible() for figure in figures.all())
@@ -163,6 +195,7 @@ def test_the_copied_link_leads_to_the_same_picture(visit, address, first):
     link = reader.page.evaluate("navigator.clipboard.readText()")
     other = visit(address, first).go(link)
     assert (other.settings, other.said) == (moved, said)
+    expect(other.box.locator(".tfm-head")).to_be_in_viewport()
 
 
 def test_a_page_that_may_not_write_the_clipboard_shows_the_link(reader):
@@ -237,13 +270,24 @@ def test_axe_finds_no_violation_at_the_start_nor_when_moved(visit, address, firs
     assert reader.violations() == []
 
 
-def test_nothing_sticks_out_at_telephone_width(visit, address, first):
-    reader = visit(address, first, viewport={"width": 375, "height": 800}).open()
+def test_nothing_sticks_out_at_the_narrowest_width(visit, address, first):
+    reader = visit(address, first, viewport={"width": 320, "height": 800}).open()
     for preset in explorers.data(first[1])["presets"]:
         reader.control("preset").select_option(preset)
         assert reader.sticking_out() == [], preset
         reader.box.evaluate(MOVE_EVERYTHING)
         assert reader.sticking_out() == [], preset
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_no_slider_moves_away_from_the_finger_that_moves_it(visit, address, first, width):
+    reader = visit(address, first, viewport={"width": width, "height": 800}).open()
+    assert reader.box.evaluate(MOVED_SLIDERS) == []
+
+
+def test_bars_and_choices_are_seen_where_the_system_chooses_the_colours(visit, address, first):
+    reader = visit(address, first, forced_colors="active").open()
+    assert reader.box.evaluate(UNSEEN_WITHOUT_COLOURS) == []
 
 
 @pytest.mark.parametrize("kind", explorers.kinds())

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
   const { make, makeSvg, scroller, format, number, quoted } = tfm;
-  const { grid, transpose, dot, matmul, softmax, oneHot, sinusoidalEncoding, shiftMatrix } = tfm.ref;
+  const { grid, transpose, matmul, softmax, oneHot, sinusoidalEncoding, shiftMatrix } = tfm.ref;
 
   // --- what is computed -------------------------------------------------------------------------
 
@@ -130,30 +130,34 @@
     const buttons = view.heads.map(({ name }, h) => make("button", {
       type: "button", "aria-pressed": String(h === view.chosen), "data-key": `${explorer.id}.head-${h}`,
       onclick: () => explorer.set({ head: h }),
-    }, picture(view.compute(view.heads[h]).weights), name));
+    }, picture(view.compute(view.heads[h]).weights, view.query), name));
     return make("div", { class: "tfm-heads", role: "group", "aria-label": "Head" }, buttons);
   }
 
-  function picture(weights) {
-    const cells = weights.flatMap((row, i) => row.map((weight, j) =>
-      makeSvg("rect", { x: j, y: i, width: 0.9, height: 0.9, "fill-opacity": 0.08 + 0.92 * weight })));
-    return makeSvg("svg", { viewBox: `0 0 ${weights[0].length} ${weights.length}`, "aria-hidden": "true" }, cells);
+  // A weight that would hardly be seen is not drawn: a slider moves all of these at once.
+  function picture(weights, query) {
+    const [width, height] = [weights[0].length, weights.length];
+    const cell = (x, y, opacity) => makeSvg("rect", { x, y, width: 0.9, height: 0.9, "fill-opacity": opacity });
+    return makeSvg("svg", { viewBox: `-0.1 -0.1 ${width + 0.1} ${height + 0.1}`, "aria-hidden": "true" },
+      makeSvg("rect", { width: width - 0.1, height: height - 0.1, "fill-opacity": 0.08 }),
+      weights.flatMap((row, y) => row.map((weight, x) => (weight < 0.02 ? null : cell(x, y, weight)))),
+      makeSvg("rect", { class: "tfm-row", y: query - 0.05, width: width - 0.1, height: 1 }));
   }
 
   function matrix(explorer, view) {
     const { stage } = explorer.settings;
-    const told = caption(explorer.settings) + (printedAt(view, stage) ? ". Small: as printed" : "");
+    const told = caption(explorer.settings) + (printedAt(view, stage) ? ". Beneath each: as printed" : "");
+    const name = `${explorer.id}.told`;
+    const shades = view.stages[stage] && range(view, stage);
     const header = columns(view, stage).map((name) => make("th", { scope: "col" }, name));
     const rows = view.queries.map((word, i) => make("tr",
       { class: i === view.query ? "tfm-chosen" : null, ...pointing(explorer, view, i) },
       make("th", { scope: "row", "aria-current": i === view.query ? "true" : null }, word),
-      view.stages[stage] ? heatCells(view, stage, i) : mixture(view, i),
+      shades ? heatCells(view, stage, i, shades) : mixture(view, i),
     ));
-    const table = make("table", { class: "tfm-matrix" },
-      make("caption", {}, told), make("thead", {}, make("tr", {}, make("td"), header)), make("tbody", {}, rows));
-    const box = scroller("Matrix", table);
-    box.addEventListener("scroll", () => { explorer.scrolled = box.scrollLeft; });
-    return box;
+    const table = make("table", { class: "tfm-matrix", "aria-labelledby": name },
+      make("thead", {}, make("tr", {}, make("td"), header)), make("tbody", {}, rows));
+    return [make("p", { class: "tfm-told", id: name }, told), scroller("Matrix", table)]; // it stays when the table scrolls
   }
 
   // A column stands for a key; in the output for a word, or for a number that has no name.
@@ -177,12 +181,15 @@
     }[stage];
   }
 
-  function heatCells(view, stage, i) {
-    const matrix = view.stages[stage];
-    const finite = matrix.flat().filter(Number.isFinite);
-    const [low, high] = stage === "weights" ? [0, 1] : [Math.min(...finite), Math.max(...finite)];
+  // The numbers that have the lightest and the darkest shade.
+  function range(view, stage) {
+    const finite = view.stages[stage].flat().filter(Number.isFinite);
+    return stage === "weights" ? [0, 1] : [Math.min(...finite), Math.max(...finite)];
+  }
+
+  function heatCells(view, stage, i, [low, high]) {
     const isBlocked = (j) => ["masked", "weights"].includes(stage) && view.stages.masked[i][j] === -Infinity;
-    return matrix[i].map((value, j) => make("td", {
+    return view.stages[stage][i].map((value, j) => make("td", {
       "data-value": value,
       class: isBlocked(j) ? "tfm-blocked" : null,
       style: isBlocked(j) ? null : `--share: ${high > low ? (value - low) / (high - low) : 0}`,
@@ -207,20 +214,14 @@
       parts.flatMap(([weight, word], n) => [n ? " + " : "", number(null, weight), ` v(${word})`]));
   }
 
-  // Black or white on a cell, whichever stands out: 0.179 is where both do alike.
-  function ink(table) {
-    const cells = [...table.querySelectorAll("td[style]")];
-    const parts = (cell) => getComputedStyle(cell).backgroundColor.match(/[\d.]+(?:e-\d+)?/g).slice(0, 3);
-    const colours = cells.map((cell) => parts(cell).map(Number)); // all are read before one is written
-    const linear = (c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-    cells.forEach((cell, n) => {
-      const luminance = dot(colours[n].map(linear), [0.2126, 0.7152, 0.0722]);
-      cell.style.color = luminance > 0.179 ? "#000" : "#fff";
-    });
-  }
-
   function choose(explorer, view, query) {
     if (query !== view.query) explorer.set({ query });
+  }
+
+  // Whoever chose a word with a finger stays at it, though it was drawn anew.
+  function chooseAndStay(explorer, view, query) {
+    choose(explorer, view, query);
+    explorer.box.querySelector(`[data-key="${CSS.escape(explorer.id)}.query"]`).focus({ preventScroll: true });
   }
 
   // A mouse chooses by pointing. A finger may be about to scroll: it chooses by a tap.
@@ -251,7 +252,7 @@
       return make("button", {
         type: "button", class: "tfm-token", "aria-pressed": String(isChosen), tabindex: isChosen ? 0 : -1,
         "data-key": isChosen ? `${explorer.id}.query` : null, // whoever has the focus follows the choice
-        onkeydown: keydown, ...pointing(explorer, view, j),
+        onkeydown: keydown, ...pointing(explorer, view, j), onclick: () => chooseAndStay(explorer, view, j),
       }, inside);
     };
     const label = `Whom ${quoted(view.queries[view.query])} attends to`;
@@ -302,6 +303,8 @@
     return printedAt(view, explorer.settings.stage) ? explorer.settings.stage : "weights";
   }
 
+  const stageName = (stage) => (stage === "scaled" ? "scaled scores" : stage);
+
   function sentence(explorer, view) {
     const weights = view.stages.weights[view.query];
     const isItself = (j) => view.self && j === view.query;
@@ -316,7 +319,9 @@
     const told = `${who} attends most to ${whom(first)}${next}.`;
     if (!view.example.printed) return told;
     const stage = stageInPrint(explorer, view);
-    const off = deviation(view.stages[stage], printedAt(view, stage));
+    const printed = printedAt(view, stage);
+    const off = deviation(view.stages[stage], printed);
+    if (off <= rounding(printed) + 1e-9) return `${told} All printed ${stageName(stage)} come out.`;
     return `${told} The worst printed figure is off by ${format(off, 3)}.`;
   }
 
@@ -327,12 +332,10 @@
       explorer.say("Type a few words, and see whom each of them attends to.");
       return;
     }
-    const table = matrix(explorer, view);
+    const [told, table] = matrix(explorer, view);
     if (view.heads.length > 1) place.append(headButtons(explorer, view));
     const comparison = example.printed ? curve(explorer, view) : null;
-    place.append(make("div", { class: "tfm-pair" }, table, comparison), ...tokenRow(explorer, view));
-    ink(table);
-    table.scrollLeft = explorer.scrolled || 0; // a new table, where the reader had scrolled the old one to
+    place.append(told, make("div", { class: "tfm-pair" }, table, comparison), ...tokenRow(explorer, view));
     explorer.say(sentence(explorer, view));
   }
 

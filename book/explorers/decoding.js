@@ -5,7 +5,7 @@
 (function () {
   "use strict";
 
-  const { make, makeSvg, scroller, format, number, quoted } = tfm;
+  const { make, makeSvg, scroller, reveal, format, number, quoted } = tfm;
   const START = "<start>";
   const END = "<end>";
   const WIDEST = 5;
@@ -284,11 +284,12 @@
   function comparison({ best, greedy }) {
     if (spell(best) === spell(greedy)) return ["Greedy decoding writes the same. "];
     const isLikelier = best.logP > greedy.logP;
+    const ratio = Math.exp(Math.abs(best.logP - greedy.logP));
     const but = best.score > greedy.score ? ", but the penalty favours the longer one. " : ": the beam has lost it. ";
     return [
       "Greedy decoding writes ", quoted(spell(greedy)), " with ", probability("greedy-p", Math.exp(greedy.logP)), ". ",
       isLikelier ? "The beam’s sentence is " : "That is ",
-      number("ratio", Math.exp(Math.abs(best.logP - greedy.logP)), 1), " times as probable", isLikelier ? ". " : but,
+      number("ratio", ratio, ratio < 1.1 ? 2 : 1), " times as probable", isLikelier ? ". " : but,
     ];
   }
 
@@ -345,10 +346,8 @@
         make("div", { class: "tfm-panels" }, detail, make("div", {}, finished(view))),
       ].filter((part) => part !== null));
       look(view.chosen);
-      // Once it is laid out: the reader sees what is chosen, in the middle if it can be.
-      requestAnimationFrame(() => {
-        scrolled.scrollLeft = scrolled.querySelector('[aria-pressed="true"]').offsetLeft - scrolled.clientWidth / 2;
-      });
+      // Once it is laid out: the reader sees what is chosen.
+      requestAnimationFrame(() => reveal(scrolled, [scrolled.querySelector('[aria-pressed="true"]')]));
       explorer.say(sentence(view));
     },
   };

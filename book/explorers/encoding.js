@@ -5,7 +5,7 @@
 (function () {
   "use strict";
 
-  const { make, makeSvg, scroller, format, number } = tfm;
+  const { make, makeSvg, scroller, reveal, format, number } = tfm;
   const { UNITS, dot, frequencies, sinusoidalEncoding, shiftMatrix } = tfm.ref;
   const POSITIONS = 60; // the last position that can be chosen
   const SHIFT = 20; // the longest shift, to either side
@@ -149,7 +149,7 @@
     const margin = view.show === "numbers" ? 2 : SHIFT; // room for where a shift may lead
     const [from, to] = [-margin, POSITIONS + margin];
     const positions = range(from, to, 0.25);
-    const pairs = sinusoidalEncoding(positions, view.d, view.unit).map((row) => pairOf(row, view.j));
+    const pairs = sinusoidalEncoding(positions.map((x) => x * view.omega[view.j]), 2, view.unit); // of this hand alone
     const curve = (part, kind) => ({ kind, points: positions.map((x, n) => [x, pairs[n][part]]) });
     const marks = [{ kind: "here", x: view.position, ys: pairOf(view.here, view.j) }];
     if (view.delta !== 0) marks.push({ kind: "there", x: view.position + view.delta, ys: pairOf(view.there, view.j) });
@@ -181,10 +181,13 @@
       make("table", { class: "tfm-vector" }, make("thead", {}, head), make("tbody", {}, body)));
   }
 
-  // In a wide table, the numbers of the chosen hand come into view.
-  function scrollToChosen(place) {
-    const chosen = place.querySelector("th.tfm-chosen");
-    if (chosen) chosen.closest(".tfm-scroll").scrollLeft = chosen.offsetLeft - 2 * chosen.parentElement.firstChild.offsetWidth;
+  // In a wide table, the numbers of a hand come into view when it is chosen; later the reader may scroll away.
+  function scrollToChosen(explorer, view, place) {
+    const table = place.querySelector(".tfm-vector");
+    const chosen = table && `${view.show} ${view.d} ${view.j}`;
+    if (!table || chosen === explorer.scrolledTo) return;
+    explorer.scrolledTo = chosen;
+    reveal(table.parentElement, [...table.querySelectorAll("th.tfm-chosen")], table.querySelector("th").offsetWidth);
   }
 
   const cells = (name, vector, digits) => vector.map((value, n) => number(`${name}-${n}`, value, digits));
@@ -230,6 +233,7 @@
   }
 
   function sayHand(view) {
+    if (view.position === 0) return "At position 0 every hand points straight up.";
     const turns = (view.position * view.omega[view.j] * UNITS[view.unit]) / (2 * Math.PI);
     return `From position 0 to ${view.position}, hand ${view.j} has made ${format(turns, digitsFor(turns))} turns.`;
   }
@@ -345,7 +349,7 @@
         PANELS[view.show](explorer, view),
         verdict(explorer.data.presets[explorer.settings.preset]),
       ].filter(Boolean));
-      requestAnimationFrame(() => scrollToChosen(place)); // when the table has its width
+      requestAnimationFrame(() => scrollToChosen(explorer, view, place)); // when the table has its width
     },
   };
 })();

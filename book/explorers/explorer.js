@@ -51,6 +51,16 @@
     return box;
   }
 
+  // Scroll a box as little as shows all of these parts, if they are not in sight; `left` of it is covered.
+  function reveal(box, parts, left = 0) {
+    const frame = box.getBoundingClientRect();
+    const places = parts.map((part) => part.getBoundingClientRect());
+    const before = Math.min(...places.map((place) => place.left)) - frame.left - left;
+    const behind = Math.max(...places.map((place) => place.right)) - frame.right;
+    if (before < 0) box.scrollLeft += before;
+    else if (behind > 0) box.scrollLeft += behind;
+  }
+
   // A number as a reader wants it: a true minus, no -0.00, ∞ as a sign.
   function format(value, digits = 2) {
     if (value === -Infinity) return "−∞";
@@ -150,9 +160,10 @@
     },
   };
 
-  // Beside a slider stands its value: to read, or (`typed: true`) a box to type it into.
+  // Beside a slider stands its value: to read, or (`typed: true`) a box to type it into. The slider itself
+  // says it to a screen reader; an output that is heard would say it once more.
   function shownNumber(field, id) {
-    const element = make("output", { for: id });
+    const element = make("output", { for: id, "aria-hidden": "true" });
     return { element, update: (value, text) => { element.textContent = text; } };
   }
 
@@ -258,7 +269,8 @@
       this.note = make("p", { class: "tfm-note" });
       this.place = make("div", { class: "tfm-stage" });
       this.said = make("p", { class: "tfm-said", "aria-live": "polite" });
-      const title = make("p", { class: "tfm-title", id: `${this.id}.title` }, this.kind.title);
+      const heading = { class: "tfm-title", id: `${this.id}.title`, role: "heading", "aria-level": 3 };
+      const title = make("p", heading, this.kind.title);
       this.box.setAttribute("role", "group");
       this.box.setAttribute("aria-labelledby", title.id);
       const [example, ...others] = this.controls.map((control) => control.element);
@@ -293,8 +305,9 @@
       setTimeout(() => { button.textContent = "Copy link"; }, 2000);
     }
 
-    // Draw everything from the settings; whoever had the focus keeps it.
+    // Draw everything from the settings; whoever had the focus keeps it, and what was scrolled stays so.
     refresh() {
+      const scrolled = this.scrollers().map((box) => box.scrollLeft);
       const focused = this.box.contains(document.activeElement) ? document.activeElement.dataset.key : null;
       for (const { field, element, input, update } of this.controls) {
         update(this.settings[field.key]);
@@ -304,8 +317,13 @@
       this.note.hidden = !this.note.hasChildNodes();
       this.place.replaceChildren();
       this.kind.draw(this, this.place);
+      this.scrollers().forEach((box, n) => { if (scrolled[n]) box.scrollLeft = scrolled[n]; });
       const again = focused && this.box.querySelector(`[data-key="${CSS.escape(focused)}"]`);
       if (again && again !== document.activeElement) again.focus({ preventScroll: true });
+    }
+
+    scrollers() {
+      return [...this.place.querySelectorAll(".tfm-scroll")];
     }
 
     // One sentence for everybody, read aloud when it changes.
@@ -315,12 +333,6 @@
   }
 
   // --- start ----------------------------------------------------------------------------------
-
-  // Colours that a drawing has computed belong to the mode in which it was drawn.
-  function redrawInEachMode() {
-    const redraw = () => Object.values(tfm.running).forEach((explorer) => explorer.refresh());
-    new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
-  }
 
   function start() {
     tfm.running = {};
@@ -332,12 +344,12 @@
       box.previousElementSibling.classList.add("tfm-explored"); // the figure whose place it takes
       if (location.hash === `#${box.id}`) box.scrollIntoView();
     });
-    redrawInEachMode();
   }
 
   tfm.make = make;
   tfm.makeSvg = makeSvg;
   tfm.scroller = scroller;
+  tfm.reveal = reveal;
   tfm.format = format;
   tfm.number = number;
   tfm.quoted = quoted;

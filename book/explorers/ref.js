@@ -29,7 +29,8 @@
 
   // One row for each position. In degrees: what a calculator in the wrong mode makes of the equations.
   function sinusoidalEncoding(positions, d, unit = "radians") {
-    const angles = positions.map((i) => frequencies(d).map((omega) => i * omega * UNITS[unit]));
+    const omegas = frequencies(d);
+    const angles = positions.map((i) => omegas.map((omega) => i * omega * UNITS[unit]));
     return angles.map((row) => row.flatMap((angle) => [Math.sin(angle), Math.cos(angle)]));
   }
 
