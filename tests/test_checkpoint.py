@@ -18,6 +18,7 @@ from tfmlib.model import Transformer, TransformerConfig
 PAIRS = data.number_pairs(range(7, 60, 5))
 SETTINGS = {"steps": 11, "seed": 3}
 BEST = {"step": 3, "exact_match": 0.25, "bleu": 17.5}
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")

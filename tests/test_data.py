@@ -136,6 +136,12 @@ def test_two_files_become_pairs_line_by_line(tmp_path):
     assert data.read_pairs(*paths) == [("help me", "hilf mir"), ("show me", "zeig\u2028es mir")]
 
 
+def test_lines_of_an_old_mac_are_lines_and_a_stray_return_is_white_space(tmp_path):
+    paths = write(tmp_path, "help me\rshow me\r", "hilf\rmir\nzeig es mir\n")
+    assert data.read_pairs(*paths) == [("help me", "hilf\rmir"), ("show me", "zeig es mir")]
+    assert data.read_pairs(*write(tmp_path, 5000 * "a", "b")) == [(5000 * "a", "b")]
+
+
 @pytest.mark.parametrize(
     ("source", "target", "message"),
     [
@@ -145,6 +151,7 @@ def test_two_files_become_pairs_line_by_line(tmp_path):
         ("a\nb\n", "a\nb\n\n", r"target\.txt, line 3: empty"),
         ("a\nb\n", b"a\nsch\xf6n\n", r"target\.txt, line 2: byte 4 of the line is not UTF-8"),
         ("", "a\n", r"source\.txt, line 1: the file is empty"),
+        ("a\nb\n", "a\n" + 5001 * "b", r"target\.txt, line 2: 5,001 char.* at most 5,000; split"),
     ],
 )
 def test_a_bad_file_is_refused_with_its_name_and_line(tmp_path, source, target, message):
@@ -173,7 +180,7 @@ def test_the_tokenizer_of_a_text_learns_from_training_alone_and_can_be_another(t
 
 def test_holding_out_everything_is_refused(tmp_path):
     paths = write(tmp_path, "a\nb\nc\n", "a\nb\nc\n")
-    with pytest.raises(ValueError, match=r"the 3 different ones .* got 2 \+ 1"):
+    with pytest.raises(ValueError, match=r"the 3 that differ in .*, got 2 for validation \+ 1 for"):
         data.text_task(*paths, validation=2, test=1)
 
 

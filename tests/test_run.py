@@ -33,8 +33,9 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch):
     """No trace of a torchrun that may have started these tests."""
-    for name in ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RESTART_COUNT"):
-        monkeypatch.delenv(name, raising=False)
+    for name in list(os.environ):
+        if name.startswith("TORCHELASTIC_") or name.endswith(("RANK", "WORLD_SIZE")):
+            monkeypatch.delenv(name)
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +153,14 @@ def test_where_hardly_a_sentence_is_exact_bleu_decides(flags, tmp_path, monkeypa
     assert checkpoint.load(tmp_path / "run/best.safetensors").step == 8
 
 
+def test_a_misspelt_flag_is_told_with_the_flags_of_the_command(tmp_path, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", "--stpes", "5", "--out", str(tmp_path / "run")])
+    told = capsys.readouterr().err
+    assert told.startswith("usage: python -m tfmlib train")
+    assert told.endswith("error: unrecognized arguments: --stpes 5\n")
+
+
 def test_without_a_terminal_progress_is_plain_lines(flags, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(session, "SECONDS_BETWEEN_LINES", 0.0)
     assert main([*flags, "--steps=2", f"--out={tmp_path / 'run'}"]) == 0
@@ -166,6 +175,23 @@ def test_without_a_terminal_progress_is_plain_lines(flags, tmp_path, monkeypatch
 class Terminal(io.StringIO):
     def isatty(self):
         return True
+
+
+@pytest.mark.parametrize("kind", [io.StringIO, Terminal], ids=["pipe", "terminal"])
+def test_a_run_goes_on_when_nobody_reads_its_progress_any_more(
+    flags, tmp_path, monkeypatch, capsys, kind
+):
+    class Closed(kind):
+        def write(self, text):
+            raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    monkeypatch.setattr(session, "SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(sys, "stderr", Closed())
+    assert main([*flags, "--steps=5", "--resume", f"--out={tmp_path / 'run'}"]) == 0
+    assert "test of 5 unseen sentences" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "stderr", None)  # closed before it began
+    assert main([*flags, "--steps=6", "--resume", f"--out={tmp_path / 'run'}"]) == 0
+    assert [e["step"] for e in entries(tmp_path / "run") if "loss" in e] == [1, 2, 3, 4, 5, 6]
 
 
 def test_a_terminal_gets_a_bar_with_loss_speed_and_time_left(flags, tmp_path, monkeypatch):
@@ -227,10 +253,33 @@ def test_what_a_killed_process_had_begun_to_write_is_removed(finished):
     assert (finished / "notes.tmp").exists()
 
 
-def test_torchruns_restart_resumes_by_itself(finished, flags, monkeypatch):
+def test_torchruns_restart_resumes_what_the_same_torchrun_began(
+    flags, tmp_path, monkeypatch, capsys
+):
+    command = [*flags, "--steps=3", f"--out={tmp_path / 'run'}"]
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "7")
+    assert main(command) == 0
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
-    assert main([*flags, "--steps=13", f"--out={finished}"]) == 0
-    assert [e["step"] for e in entries(finished) if "loss" in e] == list(range(1, 14))
+    assert main([*command, "--steps=5"]) == 0
+    assert [e["step"] for e in entries(tmp_path / "run") if "loss" in e] == [1, 2, 3, 4, 5]
+    assert "run goes on after step 3 of 5." in capsys.readouterr().err
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "11")
+    assert "holds a run already; add" in refused(capsys, tmp_path / "run", *flags)
+
+
+def test_who_resumes_is_told_where_the_run_stands(finished, flags, tmp_path, capsys):
+    assert resume(finished) == 0
+    told = capsys.readouterr().err.splitlines()[0]
+    assert told == f"{finished} has taken its 11 steps; for more, ask for more --steps."
+    assert resume(finished, "--steps=12") == 0
+    assert capsys.readouterr().err.splitlines()[0] == f"{finished} goes on after step 11 of 12."
+    assert main([*flags, "--steps=1", f"--out={tmp_path / 'new'}", "--resume"]) == 0
+    told = capsys.readouterr().err.splitlines()[0]
+    assert told == f"{tmp_path / 'new'} holds no run to resume: a new one begins."
+
+
+def test_what_the_run_began_with_may_be_said_again(finished):
+    assert resume(finished, "--set=d_ff=17", "--set=heads=3", "--seed=0", "--preset=tiny") == 0
 
 
 def test_steps_can_be_raised_and_text_can_move(finished, text, tmp_path):
@@ -354,7 +403,8 @@ def test_a_checkpoint_of_another_run_is_refused(finished, flags, tmp_path, capsy
         (["--peak=nan"], "expected a number above 0 for --peak, got nan"),
         (["--clip=-1"], "expected a number above 0 for --clip, got -1.0"),
         (["--smoothing=1"], "expected at least 0 and below 1 for --smoothing, got 1.0"),
-        (["--seed=-1"], "expected at least 0 for --seed, got -1"),
+        (["--seed=-1"], "expected at least 0 and below 2**63 for --seed, got -1"),
+        ([f"--seed={2**63}"], f"below 2**63 for --seed, got {2**63}"),
         (["--precision=int8"], "expected one of auto, float32, bfloat16 for --precision"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -370,7 +420,7 @@ def test_a_setting_that_cannot_be_is_refused(tmp_path, capsys, arguments, senten
         ("--set=vocab_size=300", "--set vocab_size: expected one of d_ff, d_model"),
         ("--set=d_model=13", "d_model must be even"),
         ("--preset=small", "preset must be one of tiny, base, big, got 'small'"),
-        ("--validation=95", "expected fewer held-out sentences than the 99"),
+        ("--validation=95", "than the 99 that differ in"),
         ("--vocab-size=20", "expected a vocab_size from 259"),
     ],
 )
@@ -411,14 +461,20 @@ def at_step(monkeypatch, number: int, happen) -> None:
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_a_signal_is_answered_after_the_step_and_nothing_is_lost(
-    flags, finished, tmp_path, monkeypatch, capsys, name
+    flags, finished, tmp_path, monkeypatch, capfd, name
 ):
     other, number = tmp_path / "other", getattr(signal, name)
     handler = signal.getsignal(number)
+
+    def press_twice():
+        signal.raise_signal(number)
+        signal.raise_signal(number)
+
     with monkeypatch.context() as patch:
-        at_step(patch, 7, lambda: signal.raise_signal(number))
+        at_step(patch, 7, press_twice)
         assert main([*flags, "--steps=11", f"--out={other}"]) == 128 + number
-    message = capsys.readouterr().err.splitlines()[-1]
+    *lines, message = capfd.readouterr().err.splitlines()
+    assert lines.count("Stopping when this step is done and saved.") == 1
     assert message == (
         f"Stopped by {name} after step 7, and saved. The last checkpoint is "
         f"{other / 'step-000007.safetensors'}. Go on with: "
@@ -431,10 +487,40 @@ def test_a_signal_is_answered_after_the_step_and_nothing_is_lost(
 
 
 def test_under_torchrun_the_way_on_is_torchruns(tmp_path, monkeypatch):
+    folder = tmp_path / "my run"
+    folder.mkdir()
+    (folder / "run.json").touch()
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "3")
-    told = Run(tmp_path / "my run").how_to_resume()
-    assert told.startswith("There is no checkpoint yet. Go on with: torchrun --nproc-per-node 3 -m")
+    told = Run(folder).how_to_resume()
+    launch = "torchrun --standalone --nproc-per-node 3 -m tfmlib train --resume"
+    assert told.startswith(f"There is no checkpoint yet. Go on with: {launch} --out '")
     assert told.endswith("my run'")  # quoted for the shell
+    monkeypatch.setenv("GROUP_WORLD_SIZE", "2")
+    assert Run(folder).how_to_resume().endswith("Go on with the same commands and --resume.")
+
+
+def test_who_interrupts_before_the_run_has_begun_is_not_told_to_resume_it(
+    flags, tmp_path, monkeypatch, capsys
+):
+    """Its settings are nowhere: resumed, another run would begin."""
+    monkeypatch.setattr(session, "Transformer", fail(KeyboardInterrupt()))
+    assert main([*flags, f"--out={tmp_path / 'run'}"]) == 130
+    assert capsys.readouterr().err == (
+        "Interrupted. The run had not begun: give the same command again.\n"
+    )
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_interrupt_while_torch_is_imported_is_quiet(flags, tmp_path, monkeypatch, capsys):
+    class Interrupted:
+        def find_spec(self, name, *_):
+            if name == "tfmlib.session":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "tfmlib.session")
+    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
+    assert main([*flags, f"--out={tmp_path / 'run'}"]) == 130
+    assert capsys.readouterr() == ("", "")
 
 
 def fail(error: BaseException):
@@ -654,6 +740,13 @@ def test_a_change_that_is_none_is_refused(tmp_path, capsys, text):
 
 def test_a_folder_without_a_run_cannot_be_read(tmp_path):
     with pytest.raises(RunError, match=r"holds no run: there is no run\.json in it"):
+        Run(tmp_path).read()
+
+
+def test_a_folder_that_may_not_be_read_is_not_called_empty(tmp_path, monkeypatch):
+    refusal = PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "run.json"))
+    monkeypatch.setattr(Path, "read_bytes", fail(refusal))
+    with pytest.raises(RunError, match=r"run\.json: Permission denied\.$"):
         Run(tmp_path).read()
 
 

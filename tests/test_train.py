@@ -260,6 +260,20 @@ def test_exact_match_counts_whole_sentences(tokenizer, monkeypatch):
     assert train.exact_match(None, tokenizer, pairs) == 0.5
 
 
+def test_long_texts_are_translated_a_few_at_once_and_short_ones_many(tokenizer, monkeypatch):
+    model, shapes = tiny(tokenizer), []
+
+    def end_at_once(model, src, longest):
+        shapes.append(tuple(src.shape))
+        return torch.full((len(src), 1), tokenizer.end_id)
+
+    monkeypatch.setattr(train, "greedy", end_at_once)
+    monkeypatch.setattr(train, "TOKENS_AT_ONCE", 22)
+    texts = ["seven " * words for words in (40, 1, 6, 1, 1, 10, 1, 1, 10)]
+    assert train.translate(model, tokenizer, texts, batch_size=3) == [""] * 9
+    assert shapes == [(3, 2), (3, 7), (2, 11), (1, 41)]
+
+
 def test_the_examples_in_the_docstrings_are_true():
     result = doctest.testmod(train)
     assert result.attempted > 3

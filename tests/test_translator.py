@@ -75,6 +75,15 @@ def test_before_there_are_best_weights_the_last_checkpoint_serves(learned, capsy
     assert last == translate(capsys, learned / "step-000001.safetensors", "seven")
 
 
+def test_texts_may_stand_before_and_after_options(learned, capsys):
+    told = translate(capsys, learned, "seven", "--beam=2", "twelve", "twenty-one")
+    assert told == (0, ["sieben", "zwölf", "ein und zwanzig"], [])
+    assert translate(capsys, learned, "--beam=2", "seven") == (0, ["sieben"], [])
+    with pytest.raises(SystemExit):
+        translate(capsys, learned, "seven", "--beams", "2")
+    assert "unrecognized arguments: --beams 2" in capsys.readouterr().err
+
+
 def test_beams_are_followed(learned, capsys, monkeypatch):
     asked = []
     real = generate.beam_search
@@ -95,13 +104,83 @@ def test_texts_keep_their_places_beside_empty_ones(learned):
 # --- standard input -----------------------------------------------------------------------------
 
 
+def feed(monkeypatch, content: bytes) -> None:
+    """Let standard input be this."""
+    stdin = io.TextIOWrapper(io.BytesIO(content), encoding="ascii")  # as Python may think
+    monkeypatch.setattr(sys, "stdin", stdin)
+
+
 def test_a_filter_gives_a_line_for_a_line(learned, capsys, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.StringIO("seven\n\ntwelve bananas\n !\ntwelve"))
+    feed(monkeypatch, b"seven\n\ntwelve bananas\n !\ntwelve")
     code, out, err = translate(capsys, learned)
     assert out == ["sieben", "", "", "", "zwölf"]
     assert code == 1
     assert err[0].startswith("line 3: the run has not learned 'bananas'; ")
     assert err[1:] == ["line 4: expected words, got '!'."]
+
+
+def test_a_filter_reads_what_other_systems_write(learned, capsys, monkeypatch):
+    feed(monkeypatch, b"\xef\xbb\xbfseven\r\ntwelve\r\n")
+    asked = []
+    real = train.translate
+    monkeypatch.setattr(train, "translate", lambda *a, **k: asked.append(*a[2]) or real(*a, **k))
+    assert translate(capsys, learned) == (0, ["sieben", "zwölf"], [])
+    assert asked == ["seven", "twelve"]  # without the mark, which byte pairs would spell
+    feed(monkeypatch, b"")
+    assert translate(capsys, learned) == (0, [], [])
+
+
+def test_a_line_that_is_no_text_or_far_too_long_is_told_and_the_others_are_translated(
+    learned, capsys, monkeypatch
+):
+    feed(monkeypatch, b"seven\nf\xfcnf\n" + b"seven " * 1000 + b"\ntwelve\n")
+    code, out, err = translate(capsys, learned)
+    assert (code, out) == (1, ["sieben", "", "", "zwölf"])
+    assert err == [
+        r"line 2: expected text in UTF-8, got bytes that are none in 'f\udcfcnf'.",
+        "line 3: expected at most 5,000 characters, got 5,999.",
+    ]
+
+
+def test_without_a_standard_input_a_text_is_asked_for(learned, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    told = translate(capsys, learned)
+    assert told == (1, [], ["there is no standard input to read; name a text."])
+
+
+def test_who_types_is_told_that_it_waits(learned, capsys, monkeypatch):
+    feed(monkeypatch, b"seven\n")
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    code, out, (line,) = translate(capsys, learned)
+    assert (code, out) == (0, ["sieben"])
+    assert line.startswith("Type a text")
+
+
+def test_a_pipe_is_in_utf8_and_a_letter_that_another_encoding_lacks_is_told(
+    learned, capsys, monkeypatch
+):
+    monkeypatch.delenv("PYTHONIOENCODING", raising=False)
+    output = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(output, encoding="ascii"))
+    assert main(["translate", str(learned), "twelve"]) == 0
+    assert output.getvalue().split() == ["zwölf".encode()]
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    assert main(["translate", str(learned), "twelve"]) == 1
+    assert capsys.readouterr().err == (
+        "The output in ascii cannot have 'ö'; set PYTHONIOENCODING=utf-8.\n"
+    )
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux's device that is full")
+def test_an_output_that_is_full_is_told_once(learned):
+    command = [sys.executable, "-m", "tfmlib", "translate", str(learned), "seven"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=SECONDS, check=False
+        )
+    assert done.stderr == "Could not write the translation: No space left on device.\n"
+    assert done.returncode == 1
 
 
 def filtering(folder: Path) -> subprocess.Popen:
@@ -172,6 +251,7 @@ def test_the_picture_is_of_the_last_layers_cross_attention(learned, monkeypatch)
     [
         (["--show-attention=a.png"], "--show-attention draws one text, got 0; name one."),
         (["one", "two", "--show-attention=a.png"], "draws one text, got 2"),
+        ([" ", "--show-attention=a.png"], "draws one text, got an empty one; name another."),
         (["one", "--show-attention=a.gif"], "expected a .png file in a folder that exists"),
         (["one", "--show-attention=no/where/a.png"], "expected a .png file in a folder that"),
         (["one", "--beam=0"], "expected at least 1 for --beam, got 0."),
@@ -211,6 +291,8 @@ def test_no_run_no_checkpoint_and_a_damaged_one_are_told(learned, tmp_path, caps
         "expected the folder of a run, or a checkpoint in it."
     )
     assert "holds no run: there is no run.json in it; train one with: " in told(tmp_path)
+    (tmp_path / "thesis.txt").touch()
+    assert "thesis.txt is a file, and not in the folder of a run" in told(tmp_path / "thesis.txt")
     assert "run.json is no checkpoint: expected a safetensors" in told(learned / "run.json")
     best = learned / "best.safetensors"
     best.write_bytes(best.read_bytes()[:-1])
@@ -218,6 +300,14 @@ def test_no_run_no_checkpoint_and_a_damaged_one_are_told(learned, tmp_path, caps
     for path in learned.glob("*.safetensors"):
         path.unlink()
     assert told(learned).endswith("has no checkpoint yet; train it for longer.")
+
+
+def test_a_picture_that_cannot_be_written_is_told(learned, tmp_path, capsys):
+    (tmp_path / "folder.png").mkdir()
+    path = tmp_path / "folder.png"
+    code, out, (line,) = translate(capsys, learned, "seven", f"--show-attention={path}")
+    assert (code, out) == (1, ["sieben"])
+    assert line.startswith(f"{path}: ")
 
 
 def test_weights_and_vocabulary_of_different_runs_are_refused(learned, capsys):

@@ -11,7 +11,10 @@ def main(arguments: list[str] | None = None) -> int:
     subparsers = parser.add_subparsers(dest="command", required=True)
     for module in (ledger, listing, verify, grade, run, translator):
         module.add_command(subparsers)
-    options = parser.parse_args(arguments)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:  # told with the usage of this command, not with that of all
+        command = subparsers.choices[options.command]
+        command.error(f"unrecognized arguments: {' '.join(unknown)}")
     return options.run(options)
 
 

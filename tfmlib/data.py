@@ -19,6 +19,7 @@ from tfmlib.tokenizer import Tokenizer, WordTokenizer
 Pair = tuple[str, str]  # source, target
 LANGUAGES = ("en", "de", "fr")
 LARGEST = 1_000_000  # numbers stay below it
+LONGEST = 5000  # characters of a line: no sentence has more, and one that had would stall training
 
 # --- numbers in words ---------------------------------------------------------------------------
 
@@ -129,7 +130,7 @@ def read_pairs(source: str | Path, target: str | Path) -> list[Pair]:
 
 def _read_lines(path: Path) -> list[str]:
     content = path.read_bytes().removeprefix(b"\xef\xbb\xbf")  # some editors begin with a mark
-    lines = content.split(b"\n")
+    lines = content.split(b"\n" if b"\n" in content else b"\r")  # the latter on old Macs
     if lines[-1] == b"":
         lines.pop()
     if not lines:
@@ -147,6 +148,11 @@ def _read_line(path: Path, number: int, line: bytes) -> str:
         ) from None
     if not text:
         raise ValueError(f"{path}, line {number}: empty; remove this line from both files.")
+    if len(text) > LONGEST:
+        raise ValueError(
+            f"{path}, line {number}: {len(text):,} characters, expected one sentence of at most "
+            f"{LONGEST:,}; split this line in both files, or remove it."
+        )
     return text
 
 
@@ -206,8 +212,8 @@ def text_task(
     sentences = sorted({text for text, _ in pairs})
     if validation < 0 or test < 0 or validation + test >= len(sentences):
         raise ValueError(
-            f"expected fewer held-out sentences than the {len(sentences):,} different ones in "
-            f"{source}, got {validation:,} + {test:,}; lower `validation` and `test`."
+            f"expected fewer held-out sentences than the {len(sentences):,} that differ in "
+            f"{source}, got {validation:,} for validation + {test:,} for test; lower both."
         )
     held_out = random.Random(seed).sample(sentences, validation + test)
     part_of = dict.fromkeys(sentences, 0)

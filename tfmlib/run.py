@@ -2,7 +2,7 @@
 
 A run is a folder:
 
-    run.json                  the settings, the sizes of the model, a checksum of the data
+    run.json                  the settings, the model's sizes, a checksum of the data, the job
     tokenizer.json            the vocabulary
     log.jsonl                 one line a step or score, as JSON
     step-000400.safetensors   the last two checkpoints, to go on from
@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import shlex
+import signal
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -76,7 +77,7 @@ class Settings:
             self._require(name, "at least 1", getattr(self, name) >= 1)
         for name in ("validate_every", "save_every"):
             self._require(name, "at least 1", getattr(self, name) >= 1)
-        self._require("seed", "at least 0", self.seed >= 0)
+        self._require("seed", "at least 0 and below 2**63", 0 <= self.seed < 2**63)
         self._require("smoothing", "at least 0 and below 1", 0 <= self.smoothing < 1)
         for name in ("peak", "clip"):
             self._require(name, "a number above 0", 0 < getattr(self, name) < float("inf"))
@@ -102,7 +103,8 @@ class Settings:
         for name, value in given.items():
             stored = getattr(self, name)
             is_free = name in MAY_CHANGE or (name, value) == ("precision", "auto")
-            if not is_free and value != stored:
+            is_same = value.items() <= stored.items() if name == "changes" else value == stored
+            if not is_free and not is_same:
                 raise ValueError(
                     f"{_flag(name)} {_shown(value)} contradicts the run, which began with "
                     f"{_shown(stored)}; leave the flag out, or begin another run."
@@ -221,6 +223,7 @@ class Run:
             "settings": asdict(settings),
             "config": config,
             "data": data_checksum,
+            "job": torchrun_job(),
         }
         text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
         write_whole(self.folder / "run.json", text.encode())
@@ -233,6 +236,8 @@ class Run:
             if about["format"] != FORMAT:
                 raise ValueError(f"expected the format {FORMAT!r}, got {about['format']!r}")
             return {**about, "settings": Settings(**about["settings"])}
+        except PermissionError as error:
+            raise RunError(f"{path}: {error.strerror}.") from None
         except OSError:
             raise RunError(
                 f"{self.folder} holds no run: there is no run.json in it; "
@@ -258,10 +263,23 @@ class Run:
 
     def how_to_resume(self) -> str:
         """The last checkpoint, and the command that goes on from it."""
-        processes = os.environ.get("LOCAL_WORLD_SIZE", "1")  # torchrun's, on this machine
-        launch = "python" if processes == "1" else f"torchrun --nproc-per-node {processes}"
+        if not self.has_begun():  # and its settings are nowhere but in the command
+            return "The run had not begun: give the same command again."
+        if os.environ.get("GROUP_WORLD_SIZE", "1") != "1":  # torchrun's: on several machines
+            return f"{self.last_checkpoint()} Go on with the same commands and --resume."
+        processes = os.environ.get("LOCAL_WORLD_SIZE", "1")
+        torchrun = f"torchrun --standalone --nproc-per-node {processes}"
+        launch = "python" if processes == "1" else torchrun
         out = shlex.quote(str(self.folder))
         return f"{self.last_checkpoint()} Go on with: {launch} -m tfmlib train --resume --out {out}"
+
+
+def torchrun_job() -> str | None:
+    """The id of the job that started this process, the same for all that it starts or restarts.
+
+    On one machine torchrun makes up a new one each time; for several it is their --rdzv-id.
+    """
+    return os.environ.get("TORCHELASTIC_RUN_ID")
 
 
 def checksum(task: data.Task) -> str:
@@ -366,8 +384,10 @@ def _change(text: str) -> tuple[str, Any]:
 
 
 def run(options: argparse.Namespace) -> int:
-    from tfmlib.session import train_run
-
+    try:
+        from tfmlib.session import train_run  # takes seconds, and a person may think again
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
     given = {s.name: getattr(options, s.name) for s in fields(Settings) if s.name in options}
     if "changes" in given:
         given["changes"] = dict(given["changes"])

@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields, replace
 from typing import Any, BinaryIO
 
@@ -23,7 +23,7 @@ from tfmlib import checkpoint, data, parallel, train
 from tfmlib.checkpoint import Checkpoint, CheckpointError
 from tfmlib.model import Transformer, TransformerConfig
 from tfmlib.parallel import WorkerLost, World
-from tfmlib.run import Log, Run, RunError, Settings, checksum, cut_back
+from tfmlib.run import Log, Run, RunError, Settings, checksum, cut_back, torchrun_job
 from tfmlib.tokenizer import Tokenizer
 
 SECONDS_BETWEEN_LINES = 10.0  # where no terminal shows a bar
@@ -80,7 +80,8 @@ class Session:
         self, run: Run, given: dict[str, Any], resume: bool, device: torch.device, world: World
     ):
         self.run, self.world, self.device = run, world, device
-        about = _look_at(run, _is_restart(world) or resume)
+        about = _look_at(run, resume, _is_restart(world))
+        self.is_new = about is None
         self.settings = _settle(about, given, device)
         world.wait()  # all have looked at the folder before one of them writes
         tokenizer = run.read_tokenizer(self.settings) if about else None
@@ -123,6 +124,15 @@ class Session:
             self.run.write_tokenizer(self.task.tokenizer)
         self.run.write(self.settings, asdict(self.config), self.checksum)
         cut_back(self.run.log, self.step)
+
+    def where_it_stands(self) -> str:
+        """What a person who resumes a run wants to know first."""
+        folder, steps = self.run.folder, self.settings.steps
+        if self.is_new:
+            return f"{folder} holds no run to resume: a new one begins."
+        if self.step == steps:
+            return f"{folder} has taken its {steps} steps; for more, ask for more --steps."
+        return f"{folder} goes on after step {self.step} of {steps}."
 
     def close(self) -> None:
         """Let others train in the folder."""
@@ -255,17 +265,21 @@ def _is_restart(world: World) -> bool:
     return world.total(int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0))) > 0
 
 
-def _look_at(run: Run, resume: bool) -> dict[str, Any] | None:
-    """What the folder says of a run that has begun in it; nothing if none has."""
+def _look_at(run: Run, resume: bool, is_restart: bool) -> dict[str, Any] | None:
+    """What the folder says of a run that has begun in it; nothing if none has.
+
+    Who is started again goes on with what the same torchrun began, and with no other run.
+    """
     if not run.has_begun():
         run.require_room()
         return None
-    if not resume:
+    about = run.read() if resume or is_restart else {}
+    if not resume and (not is_restart or about.get("job") != torchrun_job()):
         raise RunError(
             f"{run.folder} holds a run already; add --resume to go on with it, "
             "or choose another folder."
         )
-    return run.read()
+    return about
 
 
 def _settle(about: dict[str, Any] | None, given: dict[str, Any], device: torch.device) -> Settings:
@@ -326,13 +340,44 @@ def _way_out(damaged, earlier) -> str:
 # --- progress -----------------------------------------------------------------------------------
 
 
+class Onlooker:
+    """Standard error; if nobody reads it, training goes on all the same, and the log tells all."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr, name)
+
+    def isatty(self) -> bool:
+        return sys.stderr is not None and sys.stderr.isatty()  # None: closed before we began
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            if sys.stderr is not None:
+                sys.stderr.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            if sys.stderr is not None:
+                sys.stderr.flush()
+
+    def interrupt(self, text: str) -> None:
+        """For a signal's handler: `write` may be at work, and must not be called within itself."""
+        with suppress(OSError):
+            if sys.stderr is not None:
+                os.write(sys.stderr.fileno(), text.encode())
+
+
+ONLOOKER = Onlooker()
+
+
 class Progress:
     """Loss, tokens per second and time left: a bar on a terminal, else a line now and then."""
 
     def __init__(self, done: int, steps: int, is_shown: bool):
         self.done, self.steps, self.is_shown = done, steps, is_shown
-        self.has_bar = is_shown and sys.stderr.isatty()
-        self.bar = tqdm(initial=done, total=steps, unit="step", disable=not self.has_bar)
+        self.has_bar = is_shown and ONLOOKER.isatty()
+        self.bar = tqdm(
+            initial=done, total=steps, unit="step", disable=not self.has_bar, file=ONLOOKER
+        )
         self.seconds = 0.0  # that the last step took
         self.tokens, self.all_seconds = 0, 0.0
         self.began = self.told = time.monotonic()
@@ -366,7 +411,7 @@ class Progress:
     def tell(self, message: str) -> None:
         """Print a line above the bar."""
         if self.is_shown:
-            self.bar.write(message, file=sys.stderr)
+            self.bar.write(message, file=ONLOOKER)
 
     def close(self) -> None:
         self.bar.close()
@@ -376,14 +421,19 @@ class Progress:
 
 
 @contextmanager
-def caught_signals() -> Iterator[list[int]]:
+def caught_signals(is_told: bool) -> Iterator[list[int]]:
     """Ctrl-C and a request to end are only noted: the step is finished and saved first.
 
     A second one changes nothing; who cannot wait may kill the process, as no file suffers.
     """
     caught: list[int] = []
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    old = {n: signal.signal(n, lambda number, _: caught.append(number)) for n in numbers}
+
+    def note(number: int, _) -> None:
+        if is_told and not caught:  # at once, as a validation may take a while
+            ONLOOKER.interrupt("\nStopping when this step is done and saved.\n")
+        caught.append(number)
+
+    old = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield caught
     finally:
@@ -417,7 +467,9 @@ def train_run(
             session = Session(run, given, resume, device, world)
             if is_main:
                 session.open_folder()
-        with caught_signals() as caught:
+                if resume or not session.is_new:  # torchrun may have started us again
+                    print(session.where_it_stands(), file=ONLOOKER)
+        with caught_signals(is_main) as caught:
             try:
                 session.take_steps(caught, compiled)
             except Exception as error:  # torchrun may ask us to end before we have told why
@@ -432,7 +484,7 @@ def train_run(
         return _give_up(error, session, run, compiled, is_main)
     except KeyboardInterrupt:
         if is_main:
-            print(f"Interrupted. {run.how_to_resume()}", file=sys.stderr)
+            print(f"Interrupted. {run.how_to_resume()}", file=ONLOOKER)
         return 128 + signal.SIGINT
     finally:
         if session is not None:
@@ -451,7 +503,7 @@ def _give_up(
         # there after a while has a problem of its own, such as a file that only others see.
         time.sleep(SECONDS_FOR_THE_MAIN_PROCESS)
     if is_main or not isinstance(error, Stopped):
-        print(message, file=sys.stderr)
+        print(message, file=ONLOOKER)
     return error.exit_code if isinstance(error, Stopped) else 1
 
 

@@ -17,6 +17,8 @@ from tfmlib.model import Transformer
 from tfmlib.parallel import ALONE, World, during
 from tfmlib.tokenizer import Tokenizer
 
+TOKENS_AT_ONCE = 16_384  # that are translated; short ones would wait for long ones
+
 # --- the objective ------------------------------------------------------------------------------
 
 
@@ -198,14 +200,25 @@ def translate(
     sources = [data.encode_source(tokenizer, text) for text in texts]
     order = sorted(range(len(texts)), key=lambda i: len(sources[i]))  # little padding
     translations = [""] * len(texts)
-    for begin in range(0, len(order), batch_size):
-        rows = order[begin : begin + batch_size]
+    for rows in _cut(order, [len(source) for source in sources], batch_size):
         src = torch.from_numpy(tokenizer.pad(sources[i] for i in rows)).to(device)  # (B, S)
         choose = greedy if beams == 1 else partial(beam_search, beams=beams)
         ids = choose(model, src, _longest(src.shape[1]))  # (B, T)
         for i, row in zip(rows, ids.tolist(), strict=True):
             translations[i] = tokenizer.decode(row[: _longest(len(sources[i]))])
     return translations
+
+
+def _cut(order: list[int], lengths: list[int], batch_size: int) -> Iterator[list[int]]:
+    """Rows in the order of their lengths, as many at once as may be: of long ones only a few."""
+    rows: list[int] = []
+    for i in order:
+        if len(rows) == batch_size or ((len(rows) + 1) * lengths[i] > TOKENS_AT_ONCE and rows):
+            yield rows
+            rows = []
+        rows.append(i)
+    if rows:
+        yield rows
 
 
 def _longest(source_length: int) -> int:

@@ -5,14 +5,15 @@ torch is imported only when a run is loaded: asking for help should be quick.
 
 import argparse
 import errno
+import io
 import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
-from tfmlib.data import encode_source, encode_target
+from tfmlib.data import LONGEST, encode_source, encode_target
 from tfmlib.run import Run, RunError
 from tfmlib.tokenizer import Tokenizer, split_words
 
@@ -36,7 +37,7 @@ class Translator:
         """The translation of each text, greedily or with beams; nothing becomes nothing."""
         from tfmlib import train
 
-        texts = [text.strip() for text in texts]
+        texts = [text.removeprefix("\ufeff").strip() for text in texts]  # PowerShell's mark
         for text in filter(None, texts):
             self._require_known(text)
         full = [text for text in texts if text]
@@ -63,6 +64,10 @@ class Translator:
         )
 
     def _require_known(self, text: str) -> None:
+        if any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise UnknownText(f"expected text in UTF-8, got bytes that are none in {text!r}.")
+        if len(text) > LONGEST:
+            raise UnknownText(f"expected at most {LONGEST:,} characters, got {len(text):,}.")
         unknown = self.tokenizer.unk_id
         if unknown is None:  # byte pairs can spell any text
             return
@@ -90,6 +95,11 @@ def load(path: str | Path) -> Translator:
     run = Run(path if path.is_dir() else path.parent)
     if not path.exists():
         raise RunError(f"there is no {path}; expected the folder of a run, or a checkpoint in it.")
+    if not path.is_dir() and not run.has_begun():
+        raise RunError(
+            f"{path} is a file, and not in the folder of a run; expected such a folder, "
+            "or a checkpoint in it."
+        )
     settings = run.read()["settings"]
     if path.is_dir():
         found = [run.best] if run.best.exists() else run.checkpoints()[-1:]
@@ -120,27 +130,56 @@ def add_command(subparsers: argparse._SubParsersAction) -> None:
         "--show-attention", type=Path, metavar="PNG", help="draw what one text's translation reads"
     )
     parser.set_defaults(run=run)
+    _allow_texts_after_options(parser)
+
+
+def _allow_texts_after_options(parser: argparse.ArgumentParser) -> None:
+    """Python 3.11 takes no texts that are parted from RUN by an option, and calls them unknown."""
+    parse = parser.parse_known_args
+
+    def parse_known_args(args=None, namespace=None):
+        namespace, rest = parse(args, namespace)
+        if not any(word.startswith("-") for word in rest):
+            namespace.texts, rest = namespace.texts + rest, []
+        return namespace, rest
+
+    parser.parse_known_args = parse_known_args
 
 
 def run(options: argparse.Namespace) -> int:
     try:
         _check(options)
+        _use_utf8(sys.stdout)
         translator = load(options.trained)
         if options.show_attention:
             return _draw(translator, options)
-        texts = options.texts or sys.stdin
+        texts = options.texts or _standard_input()
         return _filter(translator, texts, options.beam, is_stream=not options.texts)
+    except UnicodeEncodeError as error:
+        letter = error.object[error.start]
+        hint = "set PYTHONIOENCODING=utf-8"
+        print(f"The output in {error.encoding} cannot have {letter!r}; {hint}.", file=sys.stderr)
+        return 1
     except (RunError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
     except OSError as error:
-        if error.errno not in (errno.EPIPE, errno.EINVAL):  # Windows says the latter
-            raise
-        # The reader has had enough, as head has. Python would complain again when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _tell(error)
+
+
+def _tell(error: OSError) -> int:
+    """Say what could not be read or written; a reader that has had enough, as head has, may go."""
+    if error.filename is not None:
+        print(f"{error.filename}: {error.strerror}.", file=sys.stderr)
+        return 1
+    # Nothing more can be written, and Python would complain again when it ends.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if error.errno in (errno.EPIPE, errno.EINVAL):  # Windows says the latter
         return 0
+    print(f"Could not write the translation: {error.strerror}.", file=sys.stderr)
+    return 1
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -149,10 +188,30 @@ def _check(options: argparse.Namespace) -> None:
     png = options.show_attention
     if png is None:
         return
-    if len(options.texts) != 1 or not options.texts[0].strip():
+    if len(options.texts) != 1:
         raise RunError(f"--show-attention draws one text, got {len(options.texts)}; name one.")
+    if not options.texts[0].strip():
+        raise RunError("--show-attention draws one text, got an empty one; name another.")
     if png.suffix.lower() != ".png" or not png.parent.is_dir():
         raise RunError(f"expected a .png file in a folder that exists, got {png}.")
+
+
+def _use_utf8(stream: TextIO) -> None:
+    """In pipes and files, as in the text that was trained on; a terminal has its own way."""
+    is_file = isinstance(stream, io.TextIOWrapper) and not stream.isatty()
+    if is_file and "PYTHONIOENCODING" not in os.environ:
+        stream.reconfigure(encoding="utf-8")
+
+
+def _standard_input() -> Iterable[str]:
+    if sys.stdin is None:
+        raise RunError("there is no standard input to read; name a text.")
+    if sys.stdin.isatty():
+        print("Type a text and press Enter; Ctrl-C ends.", file=sys.stderr)
+    _use_utf8(sys.stdin)
+    # A line that is no text is told when it is its turn, and the others are translated.
+    sys.stdin.reconfigure(errors="surrogateescape")
+    return sys.stdin
 
 
 def _filter(translator: Translator, texts: Iterable[str], beams: int, is_stream: bool) -> int:
