@@ -90,12 +90,14 @@ MODES = ("light", "dark")
 DESKTOP, TELEPHONE = {"width": 1280, "height": 900}, {"width": 375, "height": 800}
 # Nothing is caught on its way: every page is seen as by a reader who asked for less motion.
 AT_REST = {"reduced_motion": "reduce"}
-MATHEMATICS_IS_SET = """async () => {
+# What was asked of the browser before, such as a new width or a scroll, is done and drawn.
+NEXT_FRAMES = """() => new Promise(
+    done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50))))"""
+MATHEMATICS_IS_SET = f"""async () => {{
     if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
     await document.fonts.ready;
-    // The page's own scripts have finished: one more frame.
-    await new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)));
-}"""
+    await ({NEXT_FRAMES})();
+}}"""
 UNSET_FORMULAS = """() => [...document.querySelectorAll('.math')]
     .filter(box => !box.querySelector('mjx-container') || box.querySelector('mjx-merror'))
     .map(box => box.textContent)"""

@@ -10,6 +10,7 @@ from explorer_reader import Reader, visiting
 
 from book import explorers
 from book.explorers import attention
+from browser import NEXT_FRAMES
 from tfmlib import ledger, ref
 from tfmlib.ledger import masked_softmax
 from tfmlib.ledger.entry import agree, digits, numbers
@@ -470,11 +471,11 @@ def test_a_word_is_chosen_by_pointing_at_it_or_at_its_row(reader):
 @browser
 def test_pointing_at_a_word_moves_no_word_and_no_number(reader):
     places = """box => {
-        const enter = () => new PointerEvent('pointerenter', { pointerType: 'mouse' });
+        const move = () => new PointerEvent('pointermove', { pointerType: 'mouse' });
         const words = () => [...box.querySelectorAll('button.tfm-token')];
         const place = part => JSON.stringify(part.getBoundingClientRect());
         return words().map((_, j) => {
-            words()[j].dispatchEvent(enter());
+            words()[j].dispatchEvent(move());
             return [...words(), ...box.querySelectorAll('.tfm-matrix td')].map(place).join();
         });
     }"""
@@ -508,6 +509,17 @@ def test_arrow_keys_lead_from_word_to_word(reader):
         assert reader.settings["query"] == query
         assert reader.focused() == "query"
     assert reader.said.startswith("“life” attends most to itself")
+
+
+@browser
+def test_a_mouse_that_rests_on_a_row_leaves_the_choice_to_the_keyboard(reader):
+    reader.box.locator("tbody tr").nth(4).hover()
+    assert reader.settings["query"] == 4
+    reader.control("query").focus()
+    for key, query in (("Home", 0), ("ArrowRight", 1), ("End", 5)):
+        reader.page.keyboard.press(key)
+        reader.page.evaluate(NEXT_FRAMES)  # the browser has seen what is under the mouse now
+        assert reader.settings["query"] == query
 
 
 @browser
@@ -559,7 +571,7 @@ def test_a_finger_that_scrolls_chooses_nothing_and_a_choice_leaves_the_matrix_sc
 ):
     telephone = {"viewport": {"width": 375, "height": 800}, "has_touch": True}
     reader = visit(address, **telephone).open(preset="bank-river")
-    touch = "box => box.dispatchEvent(new PointerEvent('pointerenter', { pointerType: 'touch' }))"
+    touch = "box => box.dispatchEvent(new PointerEvent('pointermove', { pointerType: 'touch' }))"
     before = reader.settings
     reader.box.locator("tbody tr").nth(1).evaluate(touch)
     reader.box.locator("button.tfm-token").nth(1).evaluate(touch)

@@ -11,6 +11,7 @@ from explorer_reader import ROOT, Reader, visiting
 
 from book import explorers
 from book.explorers import decoding
+from browser import NEXT_FRAMES
 
 pytestmark = pytest.mark.browser
 
@@ -375,6 +376,15 @@ def test_a_beginning_tells_what_follows_when_it_is_chosen_or_pointed_at(reader):
     assert "After “not”" in detail.inner_text()
     reader.control("forward").click()  # the next step leads on
     assert "nothing follows" in detail.inner_text()
+
+
+def test_a_mouse_that_rests_on_a_beginning_leaves_the_detail_to_the_keyboard(reader):
+    reader.control("forward").click()
+    node(reader, "not").hover()
+    node(reader, "never").focus()
+    reader.page.keyboard.press("ArrowLeft")
+    reader.page.evaluate(NEXT_FRAMES)  # the browser has seen what is under the mouse now
+    assert "After “<start>”" in reader.box.locator(".tfm-panels > div").first.inner_text()
 
 
 def test_a_screen_reader_hears_each_beginning_whole_with_its_fate(reader):

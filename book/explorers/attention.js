@@ -224,10 +224,11 @@
     explorer.box.querySelector(`[data-key="${CSS.escape(explorer.id)}.query"]`).focus({ preventScroll: true });
   }
 
-  // A mouse chooses by pointing. A finger may be about to scroll: it chooses by a tap.
+  // A mouse chooses by pointing. One that rests chooses nothing, though a new row is drawn beneath it: else the
+  // keyboard could not move. A finger may be about to scroll: it chooses by a tap.
   function pointing(explorer, view, query) {
     return {
-      onpointerenter: (event) => event.pointerType === "mouse" && choose(explorer, view, query),
+      onpointermove: (event) => event.pointerType === "mouse" && choose(explorer, view, query),
       onclick: () => choose(explorer, view, query),
     };
   }

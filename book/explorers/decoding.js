@@ -126,7 +126,7 @@
       style: `left:${rem(left)};top:${rem(top)};width:${rem(BOX.width)};height:${rem(BOX.height)}`,
       "data-key": keyOf(explorer, view, node), "data-fate": name, "data-words": spell(node),
       onclick: () => explorer.set({ node: indexOf(view, node) }),
-      onpointerenter: () => look(node),
+      onpointermove: () => look(node),
       onpointerleave: () => look(view.chosen),
       onkeydown: (event) => move(explorer, view, node, event),
     },
