@@ -10,10 +10,13 @@ from browser import AT_REST, violations
 
 ROOT = Path(__file__).resolve().parent.parent
 TAG = re.compile(r"explorer-(?P<kind>[a-z]+)-(?P<preset>[a-z0-9-]+)")
-STICKING_OUT = """() => [...document.querySelectorAll('.tfm-explorer, .tfm-explorer *')]
-    .filter(box => box.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
-    .filter(box => !box.parentElement.closest('.tfm-scroll, .tfm-stage'))
-    .map(box => box.outerHTML.slice(0, 160))"""
+STICKING_OUT = """explorer => {
+    const right = box => box.getBoundingClientRect().right;
+    const edge = Math.min(right(explorer), document.documentElement.clientWidth);
+    return [explorer, ...explorer.querySelectorAll('*')]
+        .filter(box => right(box) > edge + 1 && !box.parentElement.closest('.tfm-scroll'))
+        .map(box => box.outerHTML.slice(0, 160));
+}"""
 
 # The rest of the page goes away: axe would look through all of it.
 ALONE = """box => {
@@ -106,8 +109,18 @@ class Reader:
         return violations(self.page, {"include": [[f"#{self.id}"]]})
 
     def sticking_out(self) -> list[str]:
-        """What is wider than the window and not in a box that scrolls."""
-        return self.page.evaluate(STICKING_OUT)
+        """What leaves the explorer or the window to the right, but for a box that scrolls."""
+        return self.box.evaluate(STICKING_OUT)
+
+
+def assert_written(text: str, value: float) -> None:
+    """A number is written as it rounds, with as many decimals as it shows."""
+    if text == "< 0.001":
+        assert 0 < value < 0.0005, value
+        return
+    assert re.fullmatch(r"−?\d+(\.\d+)?", text), text
+    decimals = len(text.partition(".")[2])
+    assert abs(float(text.replace("−", "-")) - value) <= 0.5 * 10**-decimals + 1e-12, (text, value)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import nbformat
 import numpy as np
 import pytest
-from explorer_reader import ROOT, Reader, visiting
+from explorer_reader import ROOT, Reader, assert_written, visiting
 
 from book import explorers
 from book.explorers import decoding
@@ -252,16 +252,6 @@ def expected_numbers(preset, model, steps, is_over, width) -> list[tuple[str, fl
         numbers += [("length", len(one["words"])), ("ended-log-p", one["logP"])]
         numbers.append(("score", one["score"]))
     return numbers
-
-
-def assert_written(text: str, value: float) -> None:
-    """A number is written as it rounds, with as many decimals as it shows."""
-    if text == "< 0.001":
-        assert 0 < value < 0.0005
-        return
-    assert re.fullmatch(r"−?\d+(\.\d+)?", text), text
-    decimals = len(text.partition(".")[2])
-    assert abs(float(text.replace("−", "-")) - value) <= 0.5 * 10**-decimals + 1e-9
 
 
 # --- what is computed -----------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from explorer_reader import Reader, visiting
+from explorer_reader import Reader, assert_written, visiting
 
 from book import explorers
 from browser import violations
@@ -27,10 +27,6 @@ HANDS = """box => JSON.stringify(Object.fromEntries(
         hand => [hand.dataset.hand, [hand.x2.baseVal.value, -hand.y2.baseVal.value]])))"""
 DOTS = """box => [...box.querySelectorAll('.tfm-hand .tfm-dot')].map(
     dot => [parseFloat(dot.style.left) / 100, parseFloat(dot.style.top) / 100])"""
-STICKING_OUT = """() => [...document.querySelectorAll('.tfm-explorer, .tfm-explorer *')]
-    .filter(box => !box.parentElement.closest('.tfm-scroll, .tfm-plot'))
-    .filter(box => box.getBoundingClientRect().right > document.documentElement.clientWidth)
-    .map(box => box.outerHTML.slice(0, 160))"""
 
 
 # --- a reader -------------------------------------------------------------------------------------
@@ -191,12 +187,6 @@ def assert_says(reader: ClockReader, settings: dict) -> None:
     caption = reader.box.locator(".tfm-hand .tfm-caption").inner_text()
     around = re.search(r"Once round in (\S+) positions", caption)[1]
     assert_written(around.replace(",", ""), 2 * np.pi / (omega * UNITS[unit]))
-
-
-def assert_written(text: str, value: float) -> None:
-    """A text is this number, rounded to as many decimals as it has."""
-    decimals = len(text.partition(".")[2])
-    assert abs(float(text.replace("−", "-")) - value) <= 0.5 * 10**-decimals + EXACT, text
 
 
 # --- it computes what tfmlib.ref computes ---------------------------------------------------------
@@ -488,13 +478,12 @@ def test_nothing_sticks_out_at_telephone_width(visit):
     reader = visit(viewport={"width": 375, "height": 800}).open(d=64, pair=31)
     for show in ("numbers", "rotation", "distance"):
         reader.control(f"show-{show}").check()
-        assert reader.page.evaluate(STICKING_OUT) == []
-        overflow = (
-            "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        )
-        assert reader.page.evaluate(overflow) == 0
+        for shift in ("-20", "20"):
+            if show != "numbers":
+                reader.control("shift.typed").fill(shift)
+            assert reader.sticking_out() == [], (show, shift)
     reader.control("preset").select_option("hand-pe1")
-    assert reader.page.evaluate(STICKING_OUT) == []
+    assert reader.sticking_out() == []
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

@@ -213,4 +213,4 @@ def named(head: int, scores: np.ndarray, values: np.ndarray) -> dict:
 
 if __name__ == "__main__":
     text = json.dumps(stored_heads(), separators=(",", ":"))
-    STORED.write_text(text + "\n", "utf-8")
+    STORED.write_text(text + "\n", encoding="utf-8", newline="\n")

@@ -222,7 +222,7 @@
     const attributes = { "data-name": `printed-${n}`, "data-value": Number(figure), "data-agrees": String(isSame) };
     return make("span", { ...attributes, class: isSame ? "tfm-same" : "tfm-other" },
       figure, make("span", { "aria-hidden": "true" }, isSame ? " ✓" : " ✗"),
-      make("span", { class: "tfm-unseen" }, isSame ? " agrees" : " does not agree"));
+      make("span", { class: "tfm-spoken" }, isSame ? " agrees" : " does not agree"));
   }
 
   function sayPrinted(printed, view) {

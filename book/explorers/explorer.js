@@ -96,7 +96,7 @@
           shown.update(value, show(value));
         };
         const label = make("label", { for: id }, field.label);
-        return { element: make("div", { class: "tfm-field" }, label, input, shown.element), input, update };
+        return { element: make("div", { class: "tfm-field" }, label, input, shown.element), update };
       },
       read(field, text) {
         const value = Number(text);
@@ -113,7 +113,7 @@
           type: "checkbox", role: "switch", id, "data-key": id, onchange: () => change(input.checked),
         });
         const element = make("div", { class: "tfm-field tfm-switch" }, input, make("label", { for: id }, field.label));
-        return { element, input, update: (value) => { input.checked = value; } };
+        return { element, update: (value) => { input.checked = value; } };
       },
       read: (field, text) => (text === "on" || text === "off" ? text === "on" : undefined),
       write: (value) => (value ? "on" : "off"),
@@ -125,7 +125,7 @@
         })]);
         const buttons = inputs.map(([value, label, input]) => make("span", {}, input, make("label", { for: input.id }, label)));
         const element = make("fieldset", { class: "tfm-field tfm-choice" }, make("legend", {}, field.label), make("div", {}, buttons));
-        return { element, input: inputs[0][2], update: (value) => inputs.forEach(([own, , input]) => { input.checked = own === value; }) };
+        return { element, update: (value) => inputs.forEach(([own, , input]) => { input.checked = own === value; }) };
       },
       read: (field, text) => field.options.map(([value]) => value).find((value) => value === text),
       write: String,
@@ -135,7 +135,7 @@
         const options = field.options.map(([value, label]) => make("option", { value }, label));
         const input = make("select", { id, "data-key": id, onchange: () => change(input.value) }, options);
         const element = make("div", { class: "tfm-field" }, make("label", { for: id }, field.label), input);
-        return { element, input, update: (value) => { input.value = value; } };
+        return { element, update: (value) => { input.value = value; } };
       },
       read: (field, text) => FIELDS.choice.read(field, text),
       write: String,
@@ -148,7 +148,7 @@
         });
         const element = make("div", { class: "tfm-field tfm-text" }, make("label", { for: id }, field.label), input);
         // A reader in the middle of typing keeps the cursor.
-        return { element, input, update: (value) => { if (input.value !== value) input.value = value; } };
+        return { element, update: (value) => { if (input.value !== value) input.value = value; } };
       },
       read: (field, text) => (text.length <= field.longest ? text : undefined),
       write: String,
@@ -309,7 +309,7 @@
     refresh() {
       const scrolled = this.scrollers().map((box) => box.scrollLeft);
       const focused = this.box.contains(document.activeElement) ? document.activeElement.dataset.key : null;
-      for (const { field, element, input, update } of this.controls) {
+      for (const { field, element, update } of this.controls) {
         update(this.settings[field.key]);
         element.hidden = field.when ? !field.when(this.settings, this.data) : false;
       }
