@@ -18,6 +18,7 @@ import sys
 from dataclasses import asdict, fields
 from pathlib import Path
 
+import portalocker
 import pytest
 import torch
 
@@ -26,7 +27,6 @@ from tfmlib.__main__ import main
 from tfmlib.run import Run, RunError, Settings
 
 SECONDS = 120  # for a subprocess on a busy machine
-NUMBERS = [n for n in range(100) if n != 13]
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
@@ -39,21 +39,18 @@ def _alone(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def text(tmp_path_factory) -> list[str]:
-    """Two files of numbers in words, and the flags that name them."""
-    folder = tmp_path_factory.mktemp("text")
-    sources, targets = zip(*data.number_pairs(NUMBERS), strict=True)
-    (folder / "en").write_text("\n".join(sources), encoding="utf-8")
-    (folder / "de").write_text("\n".join(targets), encoding="utf-8")
-    return ["--source", str(folder / "en"), "--target", str(folder / "de")]
-
-
-@pytest.fixture(scope="module")
-def flags(text) -> list[str]:
+def flags(parallel_text) -> list[str]:
     """A run that takes a second."""
     sizes = ("d_model=12", "heads=3", "d_ff=17", "encoder_layers=1", "decoder_layers=1")
     return [
-        *("train", *text, "--vocab-size=271", "--validation=7", "--test=5", "--batch-size=11"),
+        *(
+            "train",
+            *parallel_text,
+            "--vocab-size=271",
+            "--validation=7",
+            "--test=5",
+            "--batch-size=11",
+        ),
         *("--warmup=5", "--validate-every=4", "--save-every=3", "--device=cpu"),
         *("--precision=float32", *(f"--set={size}" for size in sizes)),
     ]
@@ -282,14 +279,14 @@ def test_what_the_run_began_with_may_be_said_again(finished):
     assert resume(finished, "--set=d_ff=17", "--set=heads=3", "--seed=0", "--preset=tiny") == 0
 
 
-def test_steps_can_be_raised_and_text_can_move(finished, text, tmp_path):
+def test_steps_can_be_raised_and_text_can_move(finished, parallel_text, tmp_path):
     for place in (1, 3):
-        shutil.copy(text[place], tmp_path)
-    moved = [f"--source={tmp_path / 'en'}", f"--target={tmp_path / 'de'}"]
+        shutil.copy(parallel_text[place], tmp_path)
+    moved = [f"--source={tmp_path / 'source'}", f"--target={tmp_path / 'target'}"]
     assert resume(finished, "--steps=12", "--validate-every=100", *moved) == 0
     about = json.loads((finished / "run.json").read_text())
     assert about["settings"]["steps"] == 12
-    assert about["settings"]["source"] == str(tmp_path / "en")
+    assert about["settings"]["source"] == str(tmp_path / "source")
     assert (finished / "step-000012.safetensors").exists()
 
 
@@ -318,6 +315,51 @@ def test_a_folder_in_which_another_process_trains_is_refused(finished, capsys):
     assert resume(finished, "--steps=12") == 0
 
 
+def test_a_run_that_another_process_took_on_before_the_lock_is_left_alone(
+    finished, monkeypatch, capsys
+):
+    """It ended between our look at the folder and our lock: what we loaded is not the last."""
+    real = Run.hold
+
+    def hold(run):
+        (run.folder / "step-000011.safetensors").rename(run.folder / "step-000013.safetensors")
+        return real(run)
+
+    monkeypatch.setattr(Run, "hold", hold)
+    log = (finished / "log.jsonl").read_bytes()
+    assert resume(finished, "--steps=12") == 1
+    assert f"another process has trained in {finished} just now" in capsys.readouterr().err
+    assert (finished / "log.jsonl").read_bytes() == log
+
+
+def test_a_run_that_another_process_began_before_the_lock_is_left_alone(
+    flags, finished, tmp_path, monkeypatch, capsys
+):
+    real = Run.hold
+
+    def hold(run):
+        shutil.copy(finished / "run.json", run.folder)
+        return real(run)
+
+    monkeypatch.setattr(Run, "hold", hold)
+    assert main([*flags, f"--out={tmp_path / 'new'}"]) == 1
+    assert "just now; resume it again, or choose another" in capsys.readouterr().err
+    assert (tmp_path / "new/run.json").read_bytes() == (finished / "run.json").read_bytes()
+
+
+def test_a_folder_that_cannot_be_locked_is_not_called_busy(finished, monkeypatch, capsys):
+    def lock(file, flags):
+        raise portalocker.LockException("x", "[Errno 37] No locks available", fh=file)
+
+    monkeypatch.setattr(portalocker, "lock", lock)
+    assert resume(finished, "--steps=12") == 1
+    told = capsys.readouterr().err
+    assert told == (
+        f"{finished / '.lock'}: its file system cannot lock it ([Errno 37] No locks available); "
+        "choose a folder elsewhere.\n"
+    )
+
+
 def test_a_folder_with_other_files_and_a_file_are_refused(flags, tmp_path, capsys):
     (tmp_path / "thesis.txt").write_text("The work of years.")
     assert "such as thesis.txt; choose a new" in refused(capsys, tmp_path, *flags)
@@ -327,7 +369,7 @@ def test_a_folder_with_other_files_and_a_file_are_refused(flags, tmp_path, capsy
 @pytest.mark.parametrize(
     ("flag", "sentence"),
     [
-        ("--peak=0.5", "--peak 0.5 contradicts the run, which began with 0.001"),
+        ("--smoothing=0.5", "--smoothing 0.5 contradicts the run, which began with 0.1"),
         ("--seed=1", "--seed 1 contradicts the run, which began with 0"),
         ("--set=d_ff=18", "--set d_ff=18 contradicts the run, which began with d_model=12 heads"),
         ("--task=en-fr", "--task en-fr contradicts the run, which began with none"),
@@ -340,8 +382,11 @@ def test_a_flag_that_contradicts_the_run_is_refused(finished, capsys, flag, sent
     assert sentence in refused(capsys, finished, "train", "--resume", flag)
 
 
-def test_only_what_leaves_the_steps_as_they_are_may_change():
-    assert set(run.MAY_CHANGE) == {"steps", "validate_every", "save_every", "source", "target"}
+def test_only_what_does_not_spoil_a_run_may_change():
+    assert set(run.MAY_CHANGE) == {
+        *("steps", "validate_every", "save_every", "source", "target"),
+        *("batch_size", "warmup", "peak", "clip"),
+    }
     other = {"task": "en-fr", "preset": "big", "precision": "bfloat16", "changes": {"d_ff": 3}}
     settings = Settings(precision="float32")
     for field in fields(Settings):
@@ -352,9 +397,9 @@ def test_only_what_leaves_the_steps_as_they_are_may_change():
     assert settings.with_flags({"precision": "auto", "seed": 0}) == settings
 
 
-def test_text_that_has_changed_is_refused(finished, text, tmp_path, capsys):
+def test_text_that_has_changed_is_refused(finished, parallel_text, tmp_path, capsys):
     other = tmp_path / "en"
-    other.write_text(Path(text[1]).read_text().replace("seven", "eleven", 1))
+    other.write_text(Path(parallel_text[1]).read_text().replace("seven", "eleven", 1))
     sentence = refused(capsys, finished, "train", "--resume", f"--source={other}")
     assert "the sentences are not those" in sentence
 
@@ -420,7 +465,7 @@ def test_a_setting_that_cannot_be_is_refused(tmp_path, capsys, arguments, senten
         ("--set=vocab_size=300", "--set vocab_size: expected one of d_ff, d_model"),
         ("--set=d_model=13", "d_model must be even"),
         ("--preset=small", "preset must be one of tiny, base, big, got 'small'"),
-        ("--validation=95", "than the 99 that differ in"),
+        ("--validation=45", "than the 49 that differ in"),
         ("--vocab-size=20", "expected a vocab_size from 259"),
     ],
 )
@@ -535,13 +580,13 @@ def fail(error: BaseException):
     [
         (
             FloatingPointError("the loss of step 8 is nan, expected a finite number."),
-            ["the loss of step 8 is nan", "step-000006", "lower --peak than 0.001"],
+            ["the loss of step 8 is nan", "step-000006", "lower --peak", "--resume --peak 0.0005"],
         ),
-        (MemoryError(), ["memory for step 8", "lower --batch-size than 11"]),
+        (MemoryError(), ["memory for step 8", "lower --batch-size, now 11"]),
         (torch.OutOfMemoryError("CUDA out of memory."), ["memory for step 8", "--batch-size"]),
         (
             RuntimeError("[enforce fail] DefaultCPUAllocator: not enough memory: you tried"),
-            ["memory for step 8", "lower --batch-size than 11", "step-000006"],
+            ["memory for step 8", "step-000006", "--resume --batch-size 5"],
         ),
         (
             OSError(errno.ENOSPC, "No space left on device"),
@@ -562,6 +607,48 @@ def test_what_goes_wrong_is_told_with_the_way_on(
         assert sentence in message
     assert checkpoint.load(tmp_path / "run/step-000006.safetensors").step == 6
     assert entries(tmp_path / "run")[-1]["step"] == 7
+
+
+@pytest.mark.parametrize(
+    ("error", "flag"),
+    [
+        (FloatingPointError("the loss of step 8 is nan."), "--peak 0.0005"),
+        (MemoryError(), "--batch-size 5"),
+    ],
+)
+def test_a_run_goes_on_with_the_command_that_it_has_told(
+    flags, tmp_path, monkeypatch, capsys, error, flag
+):
+    folder = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        at_step(patch, 8, fail(error))
+        assert main([*flags, "--steps=11", f"--out={folder}"]) == 1
+    command = capsys.readouterr().err.partition("Go on with: python -m tfmlib ")[2]
+    assert flag in command
+    assert main(shlex.split(command)) == 0
+    steps = [entry for entry in entries(folder) if "loss" in entry]
+    assert [entry["step"] for entry in steps] == list(range(1, 12))
+    peak = float(flag.split()[1]) if "peak" in flag else 1e-3
+    wanted = [train.learning_rate(n, 12, 5, 1e-3 if n <= 6 else peak) for n in range(1, 12)]
+    assert [entry["rate"] for entry in steps] == pytest.approx(wanted)
+    settings = json.loads((folder / "run.json").read_text())["settings"]
+    assert (settings["peak"], settings["batch_size"]) == (peak, 5 if "batch" in flag else 11)
+
+
+@pytest.mark.parametrize(("call", "what"), [(1, "the validation"), (4, "the test")])
+def test_memory_that_is_not_enough_for_a_score_is_told_as_that(
+    flags, tmp_path, monkeypatch, capsys, call, what
+):
+    calls, real = [], session.score
+
+    def score(*arguments):
+        calls.append(1)
+        return fail(MemoryError())() if len(calls) == call else real(*arguments)
+
+    monkeypatch.setattr(session, "score", score)
+    assert main([*flags, "--steps=11", f"--out={tmp_path / 'run'}"]) == 1
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert f"not enough memory for {what}: free some, or begin another run" in message
 
 
 def test_a_fault_of_the_program_is_not_hidden(flags, tmp_path, monkeypatch):

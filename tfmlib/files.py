@@ -1,6 +1,7 @@
 """Files that are there whole or not at all, whatever happens while they are written."""
 
 import contextlib
+import errno
 import os
 from pathlib import Path
 from typing import BinaryIO
@@ -43,14 +44,19 @@ def sync_folder(folder: Path) -> None:
 def hold(path: Path) -> BinaryIO | None:
     """A file that nobody else can hold until it is closed, or None if somebody does already.
 
-    The system lets go of it when a process ends, however it ends.
+    The system lets go of it when a process ends, however it ends. Some file systems, such as
+    those that several machines share, may have no locks: that is an OSError.
     """
     import portalocker
 
     file = open(path, "ab")  # noqa: SIM115
     try:
         portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
-    except portalocker.LockException:
+    except portalocker.AlreadyLocked:
         file.close()
         return None
+    except portalocker.LockException as error:
+        file.close()
+        reason = f"its file system cannot lock it ({error.strerror}); choose a folder elsewhere"
+        raise OSError(errno.ENOLCK, reason, str(path)) from error
     return file

@@ -73,9 +73,8 @@ class Settings:
     precision: str = _setting("auto", str, "auto, float32 or bfloat16")
 
     def __post_init__(self):
-        for name in ("validation", "test", "steps", "batch_size", "warmup"):
-            self._require(name, "at least 1", getattr(self, name) >= 1)
-        for name in ("validate_every", "save_every"):
+        counts = ("validation", "test", "steps", "batch_size", "warmup")
+        for name in (*counts, "validate_every", "save_every"):
             self._require(name, "at least 1", getattr(self, name) >= 1)
         self._require("seed", "at least 0 and below 2**63", 0 <= self.seed < 2**63)
         self._require("smoothing", "at least 0 and below 1", 0 <= self.smoothing < 1)
@@ -128,9 +127,13 @@ class Settings:
         )
 
 
-# What neither changes the weights of a step nor, if it stays the same text, the data: the
-# checksum in run.json tells whether it does.
-MAY_CHANGE = ("steps", "validate_every", "save_every", "source", "target")
+# What does not spoil a run that goes on. A place of the text is one of these, as the checksum in
+# run.json tells whether the text is the same; and so is what a person lowers when the loss was not
+# finite or the memory not enough, though the weights then are not those of a run left alone.
+MAY_CHANGE = (
+    *("steps", "validate_every", "save_every", "source", "target"),
+    *("batch_size", "warmup", "peak", "clip"),
+)
 
 
 def _flag(name: str) -> str:
@@ -261,23 +264,25 @@ class Run:
         found = self.checkpoints()
         return f"The last checkpoint is {found[-1]}." if found else "There is no checkpoint yet."
 
-    def how_to_resume(self) -> str:
-        """The last checkpoint, and the command that goes on from it."""
+    def how_to_resume(self, *flags: str) -> str:
+        """The last checkpoint, and the command that goes on from it, with these flags."""
         if not self.has_begun():  # and its settings are nowhere but in the command
             return "The run had not begun: give the same command again."
+        resume = " ".join(["--resume", *flags])
         if os.environ.get("GROUP_WORLD_SIZE", "1") != "1":  # torchrun's: on several machines
-            return f"{self.last_checkpoint()} Go on with the same commands and --resume."
+            return f"{self.last_checkpoint()} Go on with the same commands and {resume}."
         processes = os.environ.get("LOCAL_WORLD_SIZE", "1")
         torchrun = f"torchrun --standalone --nproc-per-node {processes}"
         launch = "python" if processes == "1" else torchrun
         out = shlex.quote(str(self.folder))
-        return f"{self.last_checkpoint()} Go on with: {launch} -m tfmlib train --resume --out {out}"
+        return f"{self.last_checkpoint()} Go on with: {launch} -m tfmlib train {resume} --out {out}"
 
 
 def torchrun_job() -> str | None:
     """The id of the job that started this process, the same for all that it starts or restarts.
 
-    On one machine torchrun makes up a new one each time; for several it is their --rdzv-id.
+    On one machine torchrun makes up a new one each time; for several it is their --rdzv-id, so
+    that has to be another one for each job.
     """
     return os.environ.get("TORCHELASTIC_RUN_ID")
 
@@ -345,7 +350,9 @@ def add_command(subparsers: argparse._SubParsersAction) -> None:
         "--device", default="auto", choices=("auto", "cpu", "cuda", "mps"), help="where to compute"
     )
     parser.add_argument("--compile", action="store_true", help="let torch compile the model first")
-    group = parser.add_argument_group("settings", "they are kept: a resumed run takes them as is")
+    group = parser.add_argument_group(
+        "settings", "they are kept: a resumed run takes them as they were"
+    )
     for setting in fields(Settings):
         if setting.metadata:
             default = "" if setting.default is None else f" ({setting.default})"

@@ -97,6 +97,7 @@ class Session:
         self.optimizer = train.make_optimizer(self.model, fused=True)
         self.step, self.best = 0, None
         self.lock: BinaryIO | None = None  # of the folder
+        self.scoring = ""  # what is being scored, if not a step is taken
         self._go_on_from(_load_newest(run))
         if world.total(self.step) != world.size * self.step:
             raise RunError(
@@ -119,11 +120,22 @@ class Session:
         """Make the folder say what the run is about, and nothing of what it has yet to do."""
         self.run.folder.mkdir(parents=True, exist_ok=True)
         self.lock = self.run.hold()
+        self._require_untouched()
         self.run.remove_leftovers()
-        if not self.run.has_begun():
+        if self.is_new:
             self.run.write_tokenizer(self.task.tokenizer)
         self.run.write(self.settings, asdict(self.config), self.checksum)
         cut_back(self.run.log, self.step)
+
+    def _require_untouched(self) -> None:
+        """Until the folder was ours, another process may have trained in it."""
+        newest = (self.run.checkpoints() or [None])[-1]
+        loaded = self.run.checkpoint(self.step) if self.step else None
+        if newest != loaded or self.run.has_begun() == self.is_new:
+            raise RunError(
+                f"another process has trained in {self.run.folder} just now; resume it again, "
+                "or choose another folder."
+            )
 
     def where_it_stands(self) -> str:
         """What a person who resumes a run wants to know first."""
@@ -195,8 +207,10 @@ class Session:
             self._save(log)
 
     def _validate(self, log: Log) -> dict[str, float]:
+        self.scoring = "the validation"
         scores = score(self.model, self.task.tokenizer, self.task.validation)
         scores["loss"] = train.mean_loss(self.model, self.validation)
+        self.scoring = ""
         log.write({"step": self.step, "validation": scores})
         if self.best is None or _standing(scores) > _standing(self.best):
             self.best = {"step": self.step, **scores}
@@ -214,6 +228,7 @@ class Session:
 
     def test(self) -> dict[str, float]:
         """How well the best weights do on sentences that nothing was chosen by."""
+        self.scoring = "the test"
         best = checkpoint.load(self.run.best)
         checkpoint.restore(best, self.model)
         scores = score(self.model, self.task.tokenizer, self.task.test)
@@ -507,6 +522,21 @@ def _give_up(
     return error.exit_code if isinstance(error, Stopped) else 1
 
 
+def _out_of_memory(session: Session | None, run: Run) -> str:
+    if session is None:
+        return "There is not enough memory for the model: make it smaller (--preset, --set)."
+    lacking = f"There is not enough memory for {session.scoring or f'step {session.step + 1}'}: "
+    size = session.settings.batch_size
+    if session.scoring or size == 1:
+        smaller = "free some, or begin another run with a smaller model (--preset, --set). "
+        return lacking + smaller + run.how_to_resume()
+    return (
+        f"{lacking}lower --batch-size, now {size}, let torchrun share the batch among more "
+        "machines, or begin another run with a smaller model. "
+        + run.how_to_resume("--batch-size", str(size // 2))
+    )
+
+
 _NO_MEMORY = re.compile("out of memory|not enough memory|can(no|')t allocate memory", re.IGNORECASE)
 
 
@@ -519,19 +549,14 @@ def _sentence(error: Exception, session: Session | None, run: Run, compiled: boo
     if isinstance(error, WorkerLost):
         return f"{error} {run.how_to_resume()}"
     if isinstance(error, FloatingPointError):
+        lower = f"{session.settings.peak / 2:g}"
         return (
-            f"{error} Nothing was overwritten. {run.last_checkpoint()} The same settings would "
-            "lead here again: begin another run with a lower --peak than "
-            f"{session.settings.peak} or a longer --warmup than {session.settings.warmup}."
+            f"{error} Nothing was overwritten. The same settings would lead here again: lower "
+            "--peak, and if that does not help, begin another run. "
+            f"{run.how_to_resume('--peak', lower)}"
         )
     if isinstance(error, MemoryError | torch.OutOfMemoryError) or _NO_MEMORY.search(str(error)):
-        if session is None:
-            return "There is not enough memory for the model: make it smaller (--preset, --set)."
-        return (
-            f"There is not enough memory for step {session.step + 1}: begin another run with a "
-            f"lower --batch-size than {session.settings.batch_size} or a smaller model, or let "
-            f"torchrun share the batch among more machines. {run.how_to_resume()}"
-        )
+        return _out_of_memory(session, run)
     if isinstance(error, OSError):
         is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         what = "The disk is full" if is_full else f"Could not write ({error.strerror})"
