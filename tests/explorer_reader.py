@@ -92,6 +92,11 @@ class Reader:
     def control(self, key: str):
         return self.page.locator(f'[data-key="{self.id}.{key}"]')
 
+    def start_over(self) -> None:
+        """Make all settings those with which the page opens."""
+        self.control("preset").select_option(self.id.removeprefix("explorer-"))
+        self.control("reset").click()
+
     def focused(self) -> str:
         """The name of the control that has the focus."""
         key = self.page.evaluate("document.activeElement.dataset.key || ''")

@@ -173,7 +173,7 @@ def first_visit(chromium, address):
 @pytest.fixture
 def reader(first_visit):
     """A reader who has moved nothing yet."""
-    first_visit.control("reset").click()
+    first_visit.start_over()
     yield first_visit
     assert first_visit.troubles == []
 
@@ -216,14 +216,17 @@ def chosen(reader: Reader) -> str:
 def fates(steps: list[list[dict]], is_over: bool) -> list[list[str]]:
     """What has become of each beginning that these steps have looked at."""
     best = winner(steps)
-    alive = [one for one in steps[-1] if one["kept"] and not one["ended"] and not is_over]
-    ends = [one["words"] for one in [*alive, best] if one]
+    alive = [one for one in steps[-1] if one["kept"] and not one["ended"]]
+    ended = [one for step in steps for one in step if one["ended"]]
+    ends = [one["words"] for one in [*alive, *ended]]
 
     def fate(one: dict) -> str:
         if not one["kept"]:
             return "dropped"
         if one["ended"]:
             return "best" if one is best else "ended"
+        if is_over and one in alive:
+            return "open"
         is_followed = any(end[: len(one["words"])] == one["words"] for end in ends)
         return "live" if is_followed else "lost"
 
@@ -234,12 +237,6 @@ def expected_numbers(preset, model, steps, is_over, width) -> list[tuple[str, fl
     """Every number that must be shown, with its name, in order: the leading beginning is chosen."""
     best, follow = winner(steps), PRESETS[preset]["distributions"][model]
     numbers = [("p", math.exp(one["logP"])) for step in steps for one in step]
-    if is_over:
-        numbers.append(("best-p", math.exp(best["logP"])))
-        greedy = winner(search(preset, model, 1, 0.0))
-        if width > 1 and greedy["words"] != best["words"]:
-            ratio = math.exp(abs(best["logP"] - greedy["logP"]))
-            numbers += [("greedy-p", math.exp(greedy["logP"])), ("ratio", ratio)]
     alive = [one for one in steps[-1] if one["kept"] and not one["ended"]]
     leader = best if is_over else alive[0]
     numbers += [("joint", math.exp(leader["logP"])), ("log-p", leader["logP"])]
@@ -251,6 +248,12 @@ def expected_numbers(preset, model, steps, is_over, width) -> list[tuple[str, fl
     for one in sorted(ended, key=lambda one: -one["score"])[:3]:
         numbers += [("length", len(one["words"])), ("ended-log-p", one["logP"])]
         numbers.append(("score", one["score"]))
+    if is_over:
+        numbers.append(("best-p", math.exp(best["logP"])))
+        greedy = winner(search(preset, model, 1, 0.0))
+        if width > 1 and greedy["words"] != best["words"]:
+            ratio = math.exp(abs(best["logP"] - greedy["logP"]))
+            numbers += [("greedy-p", math.exp(greedy["logP"])), ("ratio", ratio)]
     return numbers
 
 
@@ -377,11 +380,42 @@ def test_a_mouse_that_rests_on_a_beginning_leaves_the_detail_to_the_keyboard(rea
     assert "After “<start>”" in reader.box.locator(".tfm-panels > div").first.inner_text()
 
 
+def test_another_width_chooses_no_other_beginning(reader):
+    """The columns change, so a place in them would be another beginning's."""
+    reader.control("forward").click()
+    reader.control("forward").click()
+    node(reader, "never").click()
+    reader.control("width").fill("3")
+    assert reader.settings["node"] == 0
+    assert chosen(reader) == "never ever"  # the leading one
+
+
+def test_what_leads_to_a_finished_sentence_is_not_crossed_out(reader):
+    choose(reader, "model-errs", "early", 2)
+    reader.control("end").click()
+    finished = reader.box.locator(".tfm-panels tbody th").all_inner_texts()
+    assert len(finished) > 1
+    crossed = [words for words, fate in reader.box.evaluate(NODES) if fate in ("lost", "dropped")]
+    for sentence in finished:
+        words = sentence[2:].split()
+        assert not {" ".join(words[:n]) for n in range(1, len(words) + 1)} & set(crossed), sentence
+
+
+def test_a_sentence_that_is_cut_off_is_not_said_to_end(reader):
+    assert reader.said.endswith("No sentence gets more than 5 tokens.")
+    choose(reader, "table", "table", 2, 1.6)
+    reader.control("end").click()
+    assert "“not on your life not” is cut off at 5 tokens, too." in reader.said
+    node(reader, "not on your life not").click()
+    detail = reader.box.locator(".tfm-panels > div").first.inner_text()
+    assert "The sentence is cut off at 5 tokens: nothing follows." in detail
+
+
 def test_a_screen_reader_hears_each_beginning_whole_with_its_fate(reader):
     reader.control("end").click()
     assert reader.box.get_by_role("list", name="The search, step by step").count() == 1
     for name in (
-        "not 0.600 (kept, later dropped)",
+        "not 0.600 (kept)",
         "never 0.400 (kept)",
         "never ever 0.320 (kept)",
         "not <end> 0.180 (dropped)",
@@ -397,7 +431,8 @@ def test_marks_differ_without_colour(reader):
     best = "never ever <end> ★ 0.288 (ended, the best so far)"
     assert [name for name in names if "★" in name] == [best]
     for name in names:
-        assert ("✕" in name) == bool(re.search("dropped|given up", name)), name
+        assert ("✕" in name) == ("dropped" in name), name
+        assert ("…" in name) == ("given up" in name), name
 
 
 # --- what each example is to show -----------------------------------------------------------------

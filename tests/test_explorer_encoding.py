@@ -69,8 +69,8 @@ def first_visit(chromium, address) -> ClockReader:
 @pytest.fixture
 def reader(first_visit) -> ClockReader:
     """A reader who has moved nothing yet."""
-    first_visit.control("reset").click()
-    first_visit.beside("rotation").control("reset").click()
+    first_visit.start_over()
+    first_visit.beside("rotation").start_over()
     yield first_visit
     assert first_visit.troubles == []
 
@@ -273,10 +273,27 @@ def test_no_position_gives_the_second_row_of_the_notes_in_either_unit(reader):
     assert np.max(found) == 3
 
 
-def test_printed_figures_are_not_compared_with_another_number_of_dimensions(reader):
-    reader.control("preset").select_option("notes-pe1")
-    reader.control("d.typed").fill("6")
-    assert reader.marks() == []
+def test_printed_figures_are_compared_at_their_own_position_and_size_alone(reader):
+    for control, other in (("d.typed", "6"), ("position.typed", "5")):
+        reader.control("preset").select_option("notes-pe1")
+        reader.control("reset").click()
+        assert len(reader.marks()) == 4
+        reader.control(control).fill(other)
+        assert reader.marks() == []
+        assert "printed" not in reader.said
+
+
+def test_the_product_of_a_turn_can_be_checked_by_hand(reader):
+    reader = reader.beside("rotation")
+    for d, shift in ((4, 20), (16, 3), (16, -19), (64, 7)):
+        reader.control("d.typed").fill(str(d))
+        reader.control("shift.typed").fill(str(shift))
+        for pair in range(d // 2):
+            reader.control(f"dial-{pair}").check()
+            said = reader.said.replace("−", "-")
+            factor, omega, turn = re.search(r"by (\S+) × (\S+) = (\S+) ", said).groups()
+            decimals = len(turn.partition(".")[2])
+            assert abs(float(factor) * float(omega) - float(turn)) < 10**-decimals, said
 
 
 def test_a_verdict_leads_to_its_entry_in_the_ledger(reader, book):
@@ -420,7 +437,7 @@ def test_the_keyboard_alone_reaches_and_changes_everything(visit):
         reader.page.keyboard.press("Shift+Tab")
         assert reader.focused() == button
     reader.page.keyboard.press("Enter")
-    assert reader.settings["preset"] == "rotation"
+    assert reader.settings == {"preset": "distance", **PRESETS["distance"]["settings"]}
 
 
 def test_a_wide_table_scrolls_by_keyboard_and_shows_the_chosen_hand(visit):

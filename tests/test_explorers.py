@@ -178,13 +178,20 @@ def test_a_bad_value_in_the_address_is_ignored(reader):
     assert reader.open(**bad).settings == start
 
 
-def test_reset_leads_back_to_the_start_and_clears_the_address(reader):
+def test_reset_leads_back_to_how_the_example_began_and_clears_the_address(reader, first):
     start = reader.settings
     reader.box.evaluate(MOVE_EVERYTHING)
     assert reader.id in reader.address_when_settled()
     reader.control("reset").click()
     assert reader.settings == start
     assert f"{reader.id}." not in reader.address_when_settled()
+    other = list(explorers.data(first[1])["presets"])[-1]
+    reader.control("preset").select_option(other)
+    began = reader.settings
+    reader.box.evaluate(MOVE_EVERYTHING)
+    assert reader.settings != began
+    reader.control("reset").click()
+    assert reader.settings == began
 
 
 def test_the_copied_link_leads_to_the_same_picture(visit, address, first):

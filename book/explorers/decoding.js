@@ -35,7 +35,7 @@
       const candidates = continuations(beams, follow);
       candidates.forEach((one, rank) => {
         one.kept = rank < width;
-        one.ended = one.kept && (one.words.at(-1) === END || length === most);
+        one.ended = one.kept && (isWhole(one) || length === most);
         one.score = one.ended ? one.logP / lengthPenalty(length, alpha) : null;
         if (one.ended && (best === null || one.score > best.score)) best = one;
       });
@@ -61,12 +61,12 @@
     const isOver = t === steps.length;
     const best = t ? steps[t - 1].best : null;
     const front = columns[t].filter((node) => node.kept && !node.ended);
-    const followed = new Set((isOver ? [best] : [...front, best]).flatMap(lineage));
     const nodes = columns.flat();
+    const followed = new Set([...front, ...nodes.filter((node) => node.ended)].flatMap(lineage));
     const chosen = nodes[settings.node - 1] || (isOver ? best : front[0]);
     const greedy = beamSearch(follow, { width: 1, alpha, most }).steps.at(-1).best;
     return {
-      width, t, columns, nodes, isOver, best, followed, chosen, greedy, target, follow, front,
+      width, most, t, columns, nodes, isOver, best, followed, chosen, greedy, target, follow, front,
       bound: t ? steps[t - 1].bound : null,
       rows: Math.max(...steps.map((step) => step.candidates.length)),
     };
@@ -75,15 +75,18 @@
   // A beginning and all those that it has grown from.
   const lineage = (node) => (node ? [node, ...lineage(node.parent)] : []);
 
+  const isWhole = (node) => node.words.at(-1) === END; // or else it was cut off
+
   const spell = (node) => node.words.join(" ") || START;
 
   // What has become of a beginning: its class, its sign, and the word for it.
   function fate(view, node) {
     if (!node.kept) return ["dropped", "✕", "dropped"];
     if (node === view.best) return ["best", "★", "ended, the best so far"];
-    if (node.ended) return ["ended", "■", node.words.at(-1) === END ? "ended" : "cut off, too long"];
+    if (node.ended) return ["ended", "■", isWhole(node) ? "ended" : "cut off, too long"];
+    if (view.isOver && view.front.includes(node)) return ["open", "…", "given up"];
     if (view.followed.has(node)) return ["live", "", "kept"];
-    return ["lost", "✕", view.isOver && view.front.includes(node) ? "given up" : "kept, later dropped"];
+    return ["lost", "✕", "kept, later dropped"];
   }
 
   // --- numbers --------------------------------------------------------------------------------
@@ -213,6 +216,7 @@
 
   const LEGEND = [
     ["live", " ", "in the beam"], ["dropped", "✕", "dropped"], ["ended", "■", "ended"], ["best", "★", "best so far"],
+    ["open", "…", "given up"],
   ];
 
   const legend = () => make("p", { class: "tfm-legend", "aria-hidden": "true" },
@@ -227,7 +231,7 @@
     if (!node.parent) return [title, nextTokens(view.follow[""])];
     const numbers = [probability("joint", Math.exp(node.logP)), ", ln p = ", number("log-p", node.logP)];
     const soFar = make("p", {}, "so far: p = ", numbers);
-    if (node.ended) return [title, soFar, make("p", {}, "The sentence has ended: nothing follows.")];
+    if (node.ended) return [title, soFar, make("p", {}, `The sentence ${howItEnds(view, node)}: nothing follows.`)];
     if (!node.kept) return [title, soFar, make("p", {}, "It fell out of the beam: nobody asks what would follow.")];
     return [title, soFar, nextTokens(view.follow[node.words.join(" ")])];
   }
@@ -293,17 +297,20 @@
     ];
   }
 
+  const howItEnds = ({ most }, node) => (isWhole(node) ? "ends" : `is cut off at ${most} tokens`);
+
   // One sentence about the step that was just made.
-  function sentence({ width, t, columns, isOver, front, bound }) {
+  function sentence(view) {
+    const { width, most, t, columns, isOver, front, bound } = view;
     if (t === 0) {
       const stay = width === 1 ? "likeliest continuation stays" : `${width} likeliest continuations stay`;
-      return `Nothing is written yet. Press Step: the ${stay}.`;
+      return `Nothing is written yet. Press Step: the ${stay}. No sentence gets more than ${most} tokens.`;
     }
     const [first, ...others] = columns[t].filter((node, rank) => rank === 0 || node.ended);
     const p = format(Math.exp(first.logP), 3);
-    const told = [`Step ${t}: ${quoted(spell(first))} ${first.ended ? "ends" : "leads"} with ${p}.`];
-    if (others.length === 1) told.push(`${quoted(spell(others[0]))} ends, too.`);
-    if (others.length > 1) told.push(`${others.length} others end, too.`);
+    const told = [`Step ${t}: ${quoted(spell(first))} ${first.ended ? howItEnds(view, first) : "leads"} with ${p}.`];
+    if (others.length === 1) told.push(`${quoted(spell(others[0]))} ${howItEnds(view, others[0])}, too.`);
+    if (others.length > 1) told.push(`${others.length} others ${others.every(isWhole) ? "end" : "end or are cut off"}, too.`);
     if (isOver) told.push("The search is over:");
     if (isOver) told.push(front.length ? `what is left can score ${format(bound, 3)} at most.` : "no beginning is left.");
     return told.join(" ");
@@ -319,11 +326,11 @@
     title: "Decoding explorer",
     fields: ({ models }) => [
       {
-        key: "model", kind: "choice", label: "Translator", when: isNumber,
+        key: "model", kind: "choice", label: "Translator", when: isNumber, resets: { node: 0 },
         options: Object.entries(models).map(([name, model]) => [name, describe(model)]),
       },
       {
-        key: "width", kind: "slider", label: "Width", min: 1, max: WIDEST, step: 1,
+        key: "width", kind: "slider", label: "Width", min: 1, max: WIDEST, step: 1, resets: { node: 0 },
         format: (width) => (width === 1 ? "1: greedy" : String(width)),
       },
       { key: "alpha", kind: "slider", label: "Length penalty α", min: 0, max: 2, step: 0.1, digits: 1 },
@@ -342,8 +349,8 @@
         stepper(explorer, view),
         scrolled,
         legend(),
-        outcome(view),
         make("div", { class: "tfm-panels" }, detail, make("div", {}, finished(view))),
+        outcome(view),
       ].filter((part) => part !== null));
       look(view.chosen);
       // Once it is laid out: the reader sees what is chosen.

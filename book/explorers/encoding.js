@@ -211,10 +211,10 @@
     return table(view, rows);
   }
 
-  // The printed figures of the example, as long as there are as many dimensions.
+  // The printed figures of the example, as long as its position and its number of dimensions are set.
   function printedFor(explorer, view) {
-    const { printed } = explorer.data.presets[explorer.settings.preset];
-    return printed && printed.length === view.d ? printed : null;
+    const { printed, settings } = explorer.data.presets[explorer.settings.preset];
+    return printed && settings.position === view.position && printed.length === view.d ? printed : null;
   }
 
   function figureOf(figure, value, n) {
@@ -270,7 +270,8 @@
   function sayTurn(view) {
     const omega = view.omega[view.j];
     const turn = view.delta * omega;
-    const product = `${format(view.delta, 0)} × ${format(omega, digitsFor(omega))} = ${format(turn, digitsFor(turn))}`;
+    // Two more digits of ω, so that the reader's own product is the one that stands here.
+    const product = `${format(view.delta, 0)} × ${format(omega, digitsFor(omega) + 2)} = ${format(turn, digitsFor(turn))}`;
     const isBefore = view.position + view.delta < 0;
     const where = isBefore ? " No word stands before position 0, but the rotation does not mind." : "";
     return `This shift turns hand ${view.j} by ${product} ${view.unit}, from wherever it stands.${where}`;

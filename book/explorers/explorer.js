@@ -5,6 +5,7 @@
 //   tfm.explorers.attention = {
 //     title: "Attention explorer",
 //     fields(data) -> [{key, label, kind: "slider" | "switch" | "choice" | "select" | "text" | "index", ...}],
+//                                                    // `when` it is shown; what other settings it `resets`
 //     defaults(data, preset) -> {key: value, ...},   // the settings of a preset
 //     note(explorer) -> [node or text, ...],         // if any: what to look for in the chosen example
 //     draw(explorer, place),                         // fill `place` from explorer.settings
@@ -263,7 +264,7 @@
     build() {
       this.controls = this.fields().filter((field) => FIELDS[field.kind].build).map((field) => {
         const id = `${this.id}.${field.key}`;
-        const control = FIELDS[field.kind].build(field, id, (value) => this.set({ [field.key]: value }));
+        const control = FIELDS[field.kind].build(field, id, (value) => this.set({ ...field.resets, [field.key]: value }));
         return { field, ...control };
       });
       this.note = make("p", { class: "tfm-note" });
@@ -288,8 +289,9 @@
       return make("div", { class: "tfm-buttons" }, reset, copy);
     }
 
+    // The chosen example as it began.
     reset() {
-      this.settings = this.defaults(this.start);
+      this.settings = this.defaults(this.settings.preset);
       this.refresh();
       this.remember();
     }
