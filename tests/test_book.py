@@ -207,7 +207,9 @@ def test_every_exercise_leads_to_the_list_and_the_list_to_every_exercise(book):
         for box in soup(page).select("div.exercise"):
             assert (page, box["id"]) in listed
             back = box.find("a", string="All exercises")
-            assert linked(page, back["href"]) == (everything, "")
+            chapter = box["id"].split("-")[1]
+            assert linked(page, back["href"]) == (everything, f"exercises-of-{chapter}")
+            assert soup(everything).find(id=f"exercises-of-{chapter}")
 
 
 def test_every_image_says_its_message(book):

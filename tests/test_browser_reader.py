@@ -56,7 +56,35 @@ def test_search_finds_an_exercise_by_number_title_and_statement(place, chromium)
     assert "Exercise 4.5: The factor that keeps scores at variance 1" in found_exercises(
         page, "unit_scale"
     )
+    assert "Exercise 8.4: Both together" in found_exercises(page, "masks")  # it says mask
     assert found_exercises(page, "zyzzyva") == []
+    page.close()
+
+
+def test_search_finds_chapters_sections_and_equations_by_number(place, chromium):
+    page = open_page(chromium, f"{place}/search.html")
+    found = page.locator("#tfm-found-places li")
+    for query, places in (
+        ("4.3", ["Section 4.3: “help me!” by hand", "Equation 4.3"]),
+        ("equation+4.3", ["Equation 4.3"]),
+        ("chapter+4", ["Chapter 4: Queries, keys and values"]),
+        ("softmax", []),  # their words Sphinx finds itself
+    ):
+        found_exercises(page, query)
+        assert found.all_inner_texts() == places, query
+    found_exercises(page, "equation+4.3")
+    found.get_by_role("link").click()
+    page.wait_for_url(f"{place}/{CHAPTER}#equation-*")
+    assert page.locator(f"[id='{page.url.partition('#')[2]}']").is_visible()
+    page.close()
+
+
+def test_excerpts_have_neither_the_note_for_learners_nor_tex(address, chromium):
+    page = open_page(chromium, f"{address}/search.html?q=attention")
+    page.locator(f'#search-results li:has(a[href*="{CHAPTER}"]) p.context').first.wait_for()
+    texts = page.locator("#search-results p.context").all_inner_texts()
+    assert texts
+    assert not [text for text in texts if "Work this chapter" in text or "\\" in text]
     page.close()
 
 
@@ -198,6 +226,9 @@ def test_a_long_equation_can_be_scrolled_by_keyboard(chapter):
     scrolling = [box for box in equations if box.evaluate(wide)]
     assert scrolling
     assert all(box.get_attribute("tabindex") == "0" for box in scrolling)
+    edge = "box => getComputedStyle(box).boxShadow !== 'none'"
+    signs = [box.evaluate(edge) for box in equations]
+    assert signs == [box in scrolling for box in equations]  # who reads sees that there is more
 
 
 def test_the_index_leads_to_the_preface(address, chromium):
@@ -217,7 +248,8 @@ def test_a_learner_finds_the_way_to_the_solution_and_back(chapter, address):
 
 def test_a_learner_finds_the_way_to_the_list_and_back(chapter, address):
     chapter.locator("#ex-4-3").get_by_role("link", name="All exercises").click()
-    chapter.wait_for_url(f"{address}/book/exercises.html")
+    chapter.wait_for_url(f"{address}/book/exercises.html#exercises-of-4")
+    expect(chapter.get_by_role("heading", name="4. Queries, keys and values")).to_be_in_viewport()
     chapter.get_by_role("link", name="4.3 Attention weights").click()
     chapter.wait_for_url(f"{address}/{CHAPTER}#ex-4-3")
 

@@ -619,6 +619,8 @@ def test_a_mask_map_ticks_what_is_allowed():
     assert [t.get_text() for t in key.get_texts()] == ["✓ allowed", "× blocked"]
     faces = [to_hex(patch.get_facecolor()) for patch in key.get_patches()]
     assert faces == [plots.ACCENT, plots.BLOCKED]
+    other = plots.mask_map(mask, names=("moved", "not moved")).legends[0]
+    assert [t.get_text() for t in other.get_texts()] == ["✓ moved", "× not moved"]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@
   // A formula inside a line that is wider than the page gets a line of its own, to scroll in.
   function markWideFormulas() {
     document.querySelectorAll('mjx-container:not([display="true"])').forEach(function (box) {
-      box.classList.remove("tfm-wide");
+      box.classList.remove("tfm-wide", "tfm-scrolls");
       box.removeAttribute("tabindex");
       var room = box.closest("p, li, td, th, dd, summary, figcaption, section").clientWidth;
       box.classList.toggle("tfm-wide", box.offsetWidth > room);
@@ -26,7 +26,9 @@
   function markScrollers() {
     markWideFormulas();
     document.querySelectorAll(SCROLLERS).forEach(function (box) {
-      if (box.scrollWidth > box.clientWidth + 1) {
+      var scrolls = box.scrollWidth > box.clientWidth + 1;
+      box.classList.toggle("tfm-scrolls", scrolls);
+      if (scrolls) {
         box.setAttribute("tabindex", "0");
       } else {
         box.removeAttribute("tabindex");

@@ -340,7 +340,9 @@
     defaults: () => ({ model: "early", width: 2, alpha: 0, step: 0, node: 0 }),
     draw(explorer, place) {
       const view = compute(explorer.settings, explorer.data);
-      const detail = make("div", {});
+      // As high as the longest distribution: else the page would jump under a mouse that crosses the tree.
+      const lines = Math.max(...Object.values(view.follow).map((logP) => Object.keys(logP).length)) + 3;
+      const detail = make("div", { style: `min-height:${lines * 1.6}rem` });
       const look = (node) => detail.replaceChildren(...beginning(view, node));
       const scrolled = tree(explorer, view, look);
       const task = explorer.data.presets[explorer.settings.preset].source;

@@ -17,6 +17,7 @@ def exercises_page() -> str:
     chapters = {path: _of(path.stem, exercises) for path in sorted(CHAPTERS.glob("*.md"))}
     parts = [INTRODUCTION.format(count=len(exercises), chapters=len(chapters))]
     for path, own in chapters.items():
+        parts.append(f"(exercises-of-{int(path.stem[:2])})=")  # where a chapter's exercises lead
         parts.append(f"## {chapter_link(path.stem, chapter_title(path))}\n")
         parts += [_row(exercise, path.stem) for exercise in own]
         parts.append("")

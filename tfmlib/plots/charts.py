@@ -173,7 +173,16 @@ def _set_ticks(axis, is_log=False):
     else:
         axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
     if is_log or high >= 10_000:
-        axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.10g}".replace("-", "−")))
+        axis.set_major_formatter(FuncFormatter(lambda v, _: _plain(v)))
+
+
+def _plain(value):
+    """A number with all its zeros, never as a power of ten.
+
+    >>> _plain(1e6), _plain(-1e-6), _plain(0)
+    ('1,000,000', '−0.000001', '0')
+    """
+    return f"{value:,.10f}".rstrip("0").rstrip(".").replace("-", "−")
 
 
 def _tell_lines(pairs):

@@ -111,7 +111,16 @@ def _tell_encoding(encoding):
 
 
 @house_style()
-def mask_map(mask, rows=None, columns=None, title=None, xlabel="key", ylabel="query", alt=None):
+def mask_map(
+    mask,
+    rows=None,
+    columns=None,
+    title=None,
+    xlabel="key",
+    ylabel="query",
+    alt=None,
+    names=("allowed", "blocked"),
+):
     """Draw a mask: a tick where attention is allowed, a cross where it is not.
 
     >>> mask_map(np.tri(3), ["not", "on", "your"], ["not", "on", "your"]).alt
@@ -140,7 +149,8 @@ No query sees a later key.'
         write_cells(axes, mask, ["✓" if allowed else "×" for allowed in mask.ravel()], mesh, 10)
     fit.name_cells(axes)
     axes.set(xlabel=xlabel, ylabel=ylabel)
-    key = [Patch(facecolor=ACCENT, label="✓ allowed"), Patch(facecolor=BLOCKED, label="× blocked")]
+    cells = zip((ACCENT, BLOCKED), "✓×", names, strict=True)
+    key = [Patch(facecolor=colour, label=f"{sign} {name}") for colour, sign, name in cells]
     figure.legend(handles=key, loc="outside lower center", ncols=2, handlelength=1.0)
     return titled(figure, title)
 

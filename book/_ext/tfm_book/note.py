@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from sphinx_exercise.nodes import is_exercise_node
 
-from .numbering import chapter_number
+from .numbering import chapter_number, exercise_number
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -43,13 +43,15 @@ def add_note(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def link_to_list(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Beside the link to its solution, an exercise gets one to the page of all exercises."""
+    """Beside the link to its solution, an exercise gets one to its chapter in the list of all."""
     if app.builder.format != "html" or ALL_EXERCISES not in app.env.found_docs:
         return
     uri = app.builder.get_relative_uri(docname, ALL_EXERCISES)
     for exercise in doctree.findall(is_exercise_node):
+        chapter, _ = exercise_number(exercise["label"])
         solution = next(reversed(list(exercise.findall(nodes.paragraph))))
-        link = nodes.reference("", "All exercises", refuri=uri, internal=True)
+        place = f"{uri}#exercises-of-{chapter}"
+        link = nodes.reference("", "All exercises", refuri=place, internal=True)
         solution += [nodes.Text(" · "), link]
 
 

@@ -1,4 +1,5 @@
-// Exercises among the search results: by number, by title, by words of the statement.
+// Among the search results, what has a number: exercises, by title and by words of the statement, too;
+// chapters, sections and equations by their numbers alone, as Sphinx finds their words itself.
 (function () {
   "use strict";
 
@@ -7,32 +8,37 @@
     return text.toLowerCase().match(/\d+(?:\.\d+)*|[\p{L}_][\p{L}\p{N}_]*/gu) || [];
   }
 
-  // A word is found by its beginning, a number as a whole or, 4 for 4.3, as a chapter's.
+  // A word is found by its beginning, and "masks" by "mask"; a number as a whole or, 4 for 4.3, as a chapter's.
   function isIn(wanted, text) {
+    var isNumber = /\d/.test(wanted[0]);
+    var stem = isNumber ? wanted : wanted.replace(/(.{3})s$/, "$1");
     return text.some(function (word) {
-      return /\d/.test(wanted[0])
-        ? word === wanted || word.startsWith(wanted + ".")
-        : word.startsWith(wanted);
+      return isNumber ? word === wanted || word.startsWith(wanted + ".") : word.startsWith(stem);
+    });
+  }
+
+  function areIn(query, text) {
+    return query.every(function (wanted) {
+      return isIn(wanted, text);
     });
   }
 
   // 0 for the number itself, 1 for the title, 2 for the statement, 3 for not found.
-  function rank(exercise, query) {
-    var title = words("exercise " + exercise.number + " " + exercise.title);
-    var all = title.concat(words(exercise.statement));
-    if (query.includes(exercise.number)) {
+  function rank(entry, query) {
+    var title = words(entry.kind + " " + entry.number + " " + entry.title);
+    var all = title.concat(words(entry.statement || ""));
+    if (query.includes(entry.number) && areIn(query, all)) {
       return 0;
     }
-    return [title, all].findIndex(function (text) {
-      return query.every(function (wanted) {
-        return isIn(wanted, text);
-      });
-    }) + 1 || 3;
+    if (entry.kind !== "Exercise") {
+      return 3;
+    }
+    return areIn(query, title) ? 1 : areIn(query, all) ? 2 : 3;
   }
 
   function find(query) {
-    var ranked = window.tfmExercises.map(function (exercise) {
-      return { exercise: exercise, rank: rank(exercise, query) };
+    var ranked = window.tfmNumbered.map(function (entry) {
+      return { entry: entry, rank: rank(entry, query) };
     });
     return ranked
       .filter(function (found) {
@@ -42,33 +48,60 @@
         return one.rank - other.rank;
       })
       .map(function (found) {
-        return found.exercise;
+        return found.entry;
       });
   }
 
-  function item(exercise) {
+  function item(entry) {
     var link = document.createElement("a");
-    link.href = exercise.page + "#" + exercise.anchor;
-    link.textContent = "Exercise " + exercise.number + ": " + exercise.title;
+    link.href = entry.page + entry.anchor;
+    link.textContent = entry.kind + " " + entry.number + (entry.title ? ": " + entry.title : "");
     var line = document.createElement("li");
     line.append(link);
     return line;
   }
 
-  function show(exercises) {
+  function show(title, id, entries) {
+    if (!entries.length) {
+      return;
+    }
     var heading = document.createElement("h2");
-    heading.textContent = "Exercises";
+    heading.textContent = title;
     var list = document.createElement("ul");
-    list.append.apply(list, exercises.map(item));
+    list.append.apply(list, entries.map(item));
     var section = document.createElement("section");
-    section.id = "tfm-found-exercises";
+    section.id = id;
+    section.className = "tfm-found";
     section.append(heading, list);
     document.getElementById("search-results").before(section);
   }
 
+  // Excerpts are what a reader reads: without the note on top of a chapter, and without TeX's commands.
+  function tidyExcerpts() {
+    var plain = Search.htmlToText;
+    Search.htmlToText = function (html, anchor) {
+      var page = new DOMParser().parseFromString(html, "text/html");
+      page.querySelectorAll(".tfm-work").forEach(function (note) {
+        note.remove();
+      });
+      page.querySelectorAll(".math").forEach(function (formula) {
+        formula.textContent = formula.textContent
+          .replace(/\\(?:begin|end|label|tag)\{[^}]*\}|\\[()[\]]|\\[a-zA-Z]+\*?|[{}&]|\\./g, " ")
+          .replace(/\s+/g, " ")
+          .trim();
+      });
+      return plain(page.documentElement.outerHTML, anchor);
+    };
+  }
+
   var query = words(new URLSearchParams(location.search).get("q") || "");
   var found = query.length ? find(query) : [];
-  if (found.length) {
-    show(found);
+  function isExercise(entry) {
+    return entry.kind === "Exercise";
   }
+  tidyExcerpts();
+  show("Exercises", "tfm-found-exercises", found.filter(isExercise));
+  show("Chapters, sections and equations", "tfm-found-places", found.filter(function (entry) {
+    return !isExercise(entry);
+  }));
 })();
