@@ -342,7 +342,7 @@
       const view = compute(explorer.settings, explorer.data);
       // As high as the longest distribution: else the page would jump under a mouse that crosses the tree.
       const lines = Math.max(...Object.values(view.follow).map((logP) => Object.keys(logP).length)) + 3;
-      const detail = make("div", { style: `min-height:${lines * 1.6}rem` });
+      const detail = make("div", { style: `--lines:${lines}` });
       const look = (node) => detail.replaceChildren(...beginning(view, node));
       const scrolled = tree(explorer, view, look);
       const task = explorer.data.presets[explorer.settings.preset].source;

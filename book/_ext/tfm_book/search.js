@@ -54,7 +54,7 @@
 
   function item(entry) {
     var link = document.createElement("a");
-    link.href = entry.page + entry.anchor;
+    link.href = entry.page + "#" + entry.anchor; // a chapter has none, and begins at the top
     link.textContent = entry.kind + " " + entry.number + (entry.title ? ": " + entry.title : "");
     var line = document.createElement("li");
     line.append(link);

@@ -32,12 +32,11 @@ def describe(exercise: nodes.Element) -> dict[str, str]:
     title = next(exercise.findall(exercise_subtitle))
     statement = " ".join(part.astext() for part in exercise.children[1:])
     return {
-        "kind": "Exercise",
         "number": _dotted(exercise_number(exercise["label"])),
         "title": " ".join(title.astext().split()),
         # The link at its end is no part of it: else a search for "solution" would find them all.
         "statement": " ".join(statement.split()).removesuffix("Solution").rstrip(),
-        "anchor": f"#{exercise['ids'][0]}",
+        "anchor": exercise["ids"][0],
     }
 
 
@@ -52,11 +51,11 @@ def numbered_parts(env: BuildEnvironment, docname: str) -> Iterator[dict[str, st
         number = heading.get("secnumber")
         if number:
             kind = "Chapter" if len(number) == 1 else "Section"
-            place = {"number": _dotted(number), "anchor": heading["anchorname"]}
+            place = {"number": _dotted(number), "anchor": heading["anchorname"].removeprefix("#")}
             yield {"kind": kind, "title": heading.astext(), **place}
     equations = env.toc_fignumbers.get(docname, {}).get("displaymath", {})
     for anchor, number in equations.items():
-        yield {"kind": "Equation", "number": _dotted(number), "title": "", "anchor": f"#{anchor}"}
+        yield {"kind": "Equation", "number": _dotted(number), "title": "", "anchor": anchor}
 
 
 def _dotted(number: Iterable[int]) -> str:
@@ -66,7 +65,7 @@ def _dotted(number: Iterable[int]) -> str:
 def entries(app: Sphinx) -> Iterator[dict[str, str]]:
     """All that has a number, each with its page."""
     for docname, metadata in sorted(app.env.metadata.items()):
-        found = list(metadata.get("exercises", []))
+        found = [{"kind": "Exercise", **exercise} for exercise in metadata.get("exercises", [])]
         if chapter_number(docname) is not None:
             found += numbered_parts(app.env, docname)
         page = app.builder.get_target_uri(docname)
