@@ -9,7 +9,7 @@ import pytest
 from explorer_reader import Reader, assert_written, visiting
 
 from book import explorers
-from browser import violations
+from browser import NEXT_FRAMES, violations
 from tfmlib import ledger, ref
 
 pytestmark = pytest.mark.browser
@@ -489,6 +489,20 @@ def test_a_finger_can_do_it_on_a_telephone(visit):
             .filter(({ width, height }) => Math.min(width, height) < 36).length"""
         )
         assert small == 0
+
+
+def test_no_number_is_cut_in_half_beside_the_names(visit):
+    reader = visit("rotation", viewport={"width": 375, "height": 800}).open(d=16)
+    halved = """box => {
+        const place = cell => cell.getBoundingClientRect();
+        const edge = place(box.querySelector('.tfm-vector th')).right;
+        return [...box.querySelectorAll('.tfm-vector thead th[scope=col]')].map(place)
+            .filter(({ left, right }) => left < edge - 1 && right > edge + 1).length;
+    }"""
+    for pair in range(7):  # with the eighth the table has come to its end
+        reader.control(f"dial-{pair}").check()
+        reader.page.evaluate(NEXT_FRAMES)
+        assert reader.box.evaluate(halved) == 0, pair
 
 
 def test_nothing_sticks_out_at_telephone_width(visit):

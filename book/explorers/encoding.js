@@ -187,7 +187,13 @@
     const chosen = table && `${view.show} ${view.d} ${view.j}`;
     if (!table || chosen === explorer.scrolledTo) return;
     explorer.scrolledTo = chosen;
-    reveal(table.parentElement, [...table.querySelectorAll("th.tfm-chosen")], table.querySelector("th").offsetWidth);
+    const [names, box] = [table.querySelector("th"), table.parentElement];
+    reveal(box, [...table.querySelectorAll("th.tfm-chosen")], names.offsetWidth);
+    // The names cover what is beneath them: half a number beside them would be misread.
+    const edge = names.getBoundingClientRect().right;
+    const columns = [...table.querySelectorAll("thead th[scope=col]")].map((column) => column.getBoundingClientRect());
+    const halved = columns.find(({ left, right }) => left < edge - 1 && right > edge + 1);
+    if (halved) box.scrollLeft += halved.right - edge;
   }
 
   const cells = (name, vector, digits) => vector.map((value, n) => number(`${name}-${n}`, value, digits));
