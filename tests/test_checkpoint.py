@@ -173,6 +173,16 @@ def test_no_file_and_a_folder_are_refused(tmp_path):
             checkpoint.load(path)
 
 
+def test_damaged_files_are_parted_from_the_last_whole_one(copy, tmp_path):
+    first, second, third = copy, tmp_path / "second", tmp_path / "third"
+    second.write_bytes(copy.read_bytes()[:-1])
+    third.touch()
+    assert checkpoint.split_damaged([first, second, third]) == (first, [third, second])
+    assert checkpoint.split_damaged([third, first]) == (first, [])
+    assert checkpoint.split_damaged([second]) == (None, [second])
+    assert checkpoint.split_damaged([]) == (None, [])
+
+
 class Trap:
     """What a pickle of it does when it is loaded: it makes a folder."""
 

@@ -107,6 +107,13 @@ def test_asking_for_more_numbers_than_there_are_is_refused():
         data.split_numbers(100, 90, 10, 1)
 
 
+def test_where_there_are_no_more_numbers_nobody_is_told_to_raise_their_limit():
+    with pytest.raises(ValueError, match="validation and test; ask for fewer"):
+        data.split_numbers(data.LARGEST, 29_000, 2_000_000, 1000)
+    with pytest.raises(ValueError, match="; raise `below` or ask for fewer"):
+        data.split_numbers(100, 90, 10, 1)
+
+
 @pytest.mark.parametrize("name", ["en-de", "de-en", "en-fr", "fr-de"])
 def test_no_number_has_an_unknown_word(name):
     tokenizer = data.number_task(name, below=100, train=50, validation=5, test=5).tokenizer
@@ -182,6 +189,11 @@ def test_holding_out_everything_is_refused(tmp_path):
     paths = write(tmp_path, "a\nb\nc\n", "a\nb\nc\n")
     with pytest.raises(ValueError, match=r"the 3 that differ in .*, got 2 for validation \+ 1 for"):
         data.text_task(*paths, validation=2, test=1)
+    with pytest.raises(ValueError, match="; hold out fewer, or bring at least 9 different"):
+        data.text_task(*paths, validation=3, test=5)
+    paths = write(tmp_path, "a\nb\n", "a\nb\n")  # where there is nothing to lower
+    with pytest.raises(ValueError, match="1 for test; bring at least 3 different sentences"):
+        data.text_task(*paths, validation=1, test=1)
 
 
 # --- batches ------------------------------------------------------------------------------------

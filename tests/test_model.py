@@ -595,6 +595,24 @@ def test_config_rejects_what_cannot_work(changes, sentence):
         replace(CONFIG, **changes)
 
 
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"dropout": None}, "dropout must be a number, got None of type NoneType."),
+        ({"dropout": False}, "dropout must be a number, got False of type bool."),
+        ({"norm_first": "no"}, "norm_first must be True or False, got 'no' of type str."),
+        ({"norm_first": 0}, "norm_first must be True or False, got 0 of type int."),
+        ({"d_ff": 17.0}, "d_ff must be an integer, got 17.0 of type float."),
+        ({"heads": True}, "heads must be an integer, got True of type bool."),
+        ({"pad_id": "0"}, "pad_id must be an integer, got '0' of type str."),
+    ],
+)
+def test_config_names_a_value_of_the_wrong_type(changes, sentence):
+    with pytest.raises(TypeError, match=f"^{sentence}$"):
+        replace(CONFIG, **changes)
+    assert replace(CONFIG, d_ff=np.int64(17), dropout=0).d_ff == 17  # numbers of any make
+
+
 def test_preset_names_its_choices():
     with pytest.raises(ValueError, match="one of tiny, base, big, got 'huge'"):
         tm.TransformerConfig.preset("huge")

@@ -3,6 +3,7 @@
 import doctest
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -16,7 +17,7 @@ import torch
 
 from tfmlib import parallel
 from tfmlib.parallel import ALONE, World
-from tfmlib.run import Run, RunError
+from tfmlib.run import Run, RunError, torchrun
 from tfmlib.session import Session
 
 SECONDS = 300  # far more than any of these runs needs, even on a busy machine
@@ -55,11 +56,17 @@ class Job:
 
 
 @contextmanager
-def started(*command: str, output: Path, processes: int = 1, restarts: int = 0):
+def started(
+    *command: str,
+    output: Path,
+    processes: int = 1,
+    restarts: int = 0,
+    meeting: tuple[str, ...] = ("--standalone",),
+):
     """Whatever happens in the test, no process of the job is left behind."""
-    torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    torchrun += [f"--max-restarts={restarts}"]
-    job = Job([*(torchrun if processes > 1 or restarts else []), *command], output)
+    launch = ["-m", "torch.distributed.run", *meeting, f"--nproc-per-node={processes}"]
+    launch += [f"--max-restarts={restarts}"]
+    job = Job([*(launch if processes > 1 or restarts else []), *command], output)
     try:
         yield job
     finally:
@@ -183,6 +190,7 @@ with open(f"{folder}/{world.size}-{world.rank}.json", "w") as file:
     json.dump(results, file)
 world.wait()
 parallel.leave(world)
+parallel.end(0)
 """
 
 
@@ -343,8 +351,8 @@ def test_a_dead_worker_ends_the_job_and_torchrun_restarts_it_if_it_may(
         assert job.wait() != 0
         assert "Another process was lost during step 25." in job.text
         assert f"The last checkpoint is {run}/step-000020.safetensors." in job.text
-        how = "torchrun --standalone --nproc-per-node 2 -m tfmlib train --resume --out"
-        assert f"{how} {run}" in job.text
+        how = f"{torchrun()} --standalone --nproc-per-node 2 -m tfmlib train --resume --out"
+        assert f"{how} {run} --device cpu" in job.text
     assert (last_saved(run), len(steps(run))) == (20, 25)
     command = [str(dying), "0", "45", *command, "--resume"]
     with started(*command, output=output, processes=2, restarts=1) as job:
@@ -367,6 +375,54 @@ def test_a_restart_resumes_what_its_job_began_but_no_run_that_was_there_before(
 
 
 @no_torchrun
+def test_jobs_that_are_given_no_name_are_told_apart(train_command, tmp_path):
+    """Each of them is called none; the first is restarted, the second refused, twice."""
+    run, output, dying = (tmp_path / name for name in ("run", "output", "dying.py"))
+    dying.write_text(DYING, encoding="utf-8")
+    nameless = {"meeting": ("--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0"), "restarts": 1}
+    command = [*train_command, f"--out={run}", "--steps=30"]
+    with started(str(dying), "0", "25", *command, output=output, **nameless) as job:
+        assert job.wait() == 0, job.text
+        assert f"{run} goes on after step 20 of 30." in job.text
+    before = {path.name: path.read_bytes() for path in run.iterdir()}
+    with started(*in_command(*command), output=output, **nameless) as job:
+        assert job.wait() != 0
+        assert job.text.count("holds a run already; add --resume") == 2
+    assert {path.name: path.read_bytes() for path in run.iterdir()} == before
+
+
+@no_torchrun
+def test_the_main_process_tells_all_whether_a_restart_may_go_on(undisturbed, monkeypatch):
+    """On another machine the parent of a process is another torchrun."""
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "another machine's")
+
+    class Other(World):
+        """The second of two processes; what the main one hands in is given, in order."""
+
+        def total(self, value):
+            asked.append(value)
+            return value + from_main.pop(0)
+
+    def look(is_same_job: int, folder: Path) -> Session:
+        asked.clear()
+        from_main[:] = [1, is_same_job, 0, STEPS]
+        return Session(Run(folder), {}, False, torch.device("cpu"), Other(rank=1, size=2))
+
+    asked, from_main = [], []
+    assert look(1, undisturbed[1]).step == STEPS
+    assert asked == [1, 0, 0, STEPS]
+    with pytest.raises(RunError, match="holds a run already"):
+        look(0, undisturbed[1])
+    harmed = undisturbed[1].parent / "harmed"
+    harmed.mkdir()
+    (harmed / "run.json").write_text("{")
+    with pytest.raises(RunError, match="cannot be read"):
+        look(1, harmed)
+    assert asked[:2] == [1, 0]  # whatever it finds, it takes part
+
+
+@no_torchrun
 def test_a_job_that_is_asked_to_stop_saves_its_last_step(train_command, tmp_path):
     run, output = tmp_path / "run", tmp_path / "output"
     endless = ("--save-every=100000", "--steps=100000")  # however late the test wakes up
@@ -378,3 +434,40 @@ def test_a_job_that_is_asked_to_stop_saves_its_last_step(train_command, tmp_path
         step = len(steps(run))
         assert f"Stopped by SIGTERM after step {step}, and saved." in job.text
     assert last_saved(run) == step >= 7
+
+
+# The command, but its first validation takes longer than torchrun waits before it kills.
+VALIDATING = """
+import sys, time
+from pathlib import Path
+from tfmlib import session
+from tfmlib.__main__ import main
+
+marker, *arguments = sys.argv[1:]
+
+def score(*_):
+    Path(marker).touch()
+    time.sleep(60)
+
+session.score = score
+sys.exit(main(arguments))
+"""
+
+
+@no_torchrun
+def test_a_job_that_is_interrupted_in_a_long_validation_saves_its_step_in_time(
+    train_command, tmp_path
+):
+    run, output, marker, script = (tmp_path / name for name in ("run", "output", "marker", "long"))
+    script.write_text(VALIDATING, encoding="utf-8")
+    command = [str(script), str(marker), *train_command, f"--out={run}", "--validate-every=7"]
+    with started(*command, "--save-every=1000", output=output, processes=2) as job:
+        patience = time.monotonic() + SECONDS
+        while not marker.exists():
+            assert job.process.poll() is None, job.text
+            assert time.monotonic() < patience, job.text
+            time.sleep(0.01)
+        job.process.send_signal(signal.SIGINT)
+        assert job.wait() != 0  # one that took too long would have been killed, and said nothing
+        assert "Stopped by SIGINT after step 7, and saved." in job.text
+    assert last_saved(run) == len(steps(run)) == 7

@@ -21,6 +21,7 @@ import pytest
 import torch
 
 from tfmlib import checkpoint
+from tfmlib.run import python
 
 SECONDS = 300  # far more than any of these runs needs, even on a busy machine
 STEPS, SAVE_EVERY = 200, 5
@@ -316,6 +317,42 @@ def test_a_run_that_is_asked_to_stop_saves_its_last_step_and_goes_on_from_there(
     assert entries(run) == entries(undisturbed)
 
 
+# A validation that a signal does not end would take longer than torchrun waits.
+SIGNAL_IN_VALIDATION = """
+import time
+from tfmlib import session
+score, calls = session.score, []
+
+def score_and_signal(model, *others):
+    calls.append(1)
+    if len(calls) == {call}:
+        model.eval()
+        os.kill(os.getpid(), {number:d})
+        time.sleep(40)
+    return score(model, *others)
+
+session.score = score_and_signal
+"""
+
+
+@pytest.mark.parametrize(("number", "step"), [(signal.SIGINT, 50), (signal.SIGTERM, STEPS)])
+def test_a_signal_ends_a_validation_at_once_and_it_is_made_up_later(
+    number, step, process, flags, undisturbed, tmp_path
+):
+    run = tmp_path / "run"
+    signalling = SIGNAL_IN_VALIDATION.format(call=step // 50, number=number)
+    command = [*flags, f"--steps={STEPS}", f"--out={run}"]
+    began = time.monotonic()
+    assert process.run(*command, before=signalling) == 128 + number, process.text
+    assert time.monotonic() - began < 30
+    assert f"Stopped by {number.name} after step {step}, and saved." in process.text
+    assert last_step(run) == last_saved(run) == step
+    validated = [entry["step"] for entry in entries(run) if "validation" in entry]
+    assert validated == list(range(50, step, 50))
+    assert process.run("train", "--resume", f"--out={run}") == 0, process.text
+    assert_same_end(run, undisturbed)
+
+
 def test_a_loss_that_is_not_finite_stops_the_run_and_spoils_no_file(process, flags, tmp_path):
     """Weights of 1e36 are finite; their products are not."""
     run = tmp_path / "run"
@@ -426,7 +463,8 @@ def assert_nothing_lost(run: Path, before: dict[str, bytes], text: str) -> None:
     assert {name: after[name] for name in names} == {name: before[name] for name in names}
     assert not any(name.endswith(".tmp") for name in after)
     assert "what was saved before is whole" in text
-    assert "step-000040.safetensors. Go on with: python -m tfmlib train --resume" in text
+    way_on = f"Go on with: {python()} -m tfmlib train --resume"
+    assert f"step-000040.safetensors. {way_on}" in text
     assert "Traceback" not in text
 
 

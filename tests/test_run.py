@@ -15,16 +15,18 @@ import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 import portalocker
 import pytest
 import torch
 
-from tfmlib import checkpoint, data, run, session, train
+from tfmlib import checkpoint, data, onlooker, run, session, train
 from tfmlib.__main__ import main
+from tfmlib.log import cut_back, read_log
 from tfmlib.run import Run, RunError, Settings
+from tfmlib.tokenizer import BPETokenizer
 
 SECONDS = 120  # for a subprocess on a busy machine
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -159,7 +161,7 @@ def test_a_misspelt_flag_is_told_with_the_flags_of_the_command(tmp_path, capsys)
 
 
 def test_without_a_terminal_progress_is_plain_lines(flags, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(session, "SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(onlooker, "SECONDS_BETWEEN_LINES", 0.0)
     assert main([*flags, "--steps=2", f"--out={tmp_path / 'run'}"]) == 0
     lines = capsys.readouterr().err.splitlines()
     assert "\r" not in "".join(lines)
@@ -182,7 +184,7 @@ def test_a_run_goes_on_when_nobody_reads_its_progress_any_more(
         def write(self, text):
             raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
-    monkeypatch.setattr(session, "SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(onlooker, "SECONDS_BETWEEN_LINES", 0.0)
     monkeypatch.setattr(sys, "stderr", Closed())
     assert main([*flags, "--steps=5", "--resume", f"--out={tmp_path / 'run'}"]) == 0
     assert "test of 5 unseen sentences" in capsys.readouterr().out
@@ -261,6 +263,25 @@ def test_torchruns_restart_resumes_what_the_same_torchrun_began(
     assert [e["step"] for e in entries(tmp_path / "run") if "loss" in e] == [1, 2, 3, 4, 5]
     assert "run goes on after step 3 of 5." in capsys.readouterr().err
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "11")
+    assert "holds a run already; add" in refused(capsys, tmp_path / "run", *flags)
+
+
+def test_a_torchrun_that_calls_its_job_none_is_known_by_its_process(
+    flags, tmp_path, monkeypatch, capsys
+):
+    """As every torchrun does that is given no id; each of its processes has it as a parent."""
+    command = [*flags, "--steps=3", f"--out={tmp_path / 'run'}"]
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
+    monkeypatch.setattr(os, "getppid", lambda: 7)
+    assert main(command) == 0
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
+    assert main([*command, "--steps=5"]) == 0
+    assert [e["step"] for e in entries(tmp_path / "run") if "loss" in e] == [1, 2, 3, 4, 5]
+    capsys.readouterr()
+    monkeypatch.setattr(os, "getppid", lambda: 11)
+    assert "holds a run already; add" in refused(capsys, tmp_path / "run", *flags)
+    monkeypatch.setattr(os, "getppid", lambda: 7)
+    monkeypatch.setattr(run.socket, "gethostname", lambda: "another machine")
     assert "holds a run already; add" in refused(capsys, tmp_path / "run", *flags)
 
 
@@ -404,6 +425,41 @@ def test_text_that_has_changed_is_refused(finished, parallel_text, tmp_path, cap
     assert "the sentences are not those" in sentence
 
 
+def number_run(tmp_path) -> tuple[Path, list[str]]:
+    """A run of numbers, and the command that began it."""
+    sizes = ("d_model=4", "heads=2", "d_ff=3", "encoder_layers=1", "decoder_layers=1")
+    command = ["train", "--task=en-de", "--device=cpu", "--steps=1", "--batch-size=2"]
+    command += ["--validation=1", "--test=1", *(f"--set={size}" for size in sizes)]
+    assert main([*command, f"--out={tmp_path / 'numbers'}"]) == 0
+    return tmp_path / "numbers", command
+
+
+def test_numbers_that_have_changed_and_text_for_them_are_refused(
+    parallel_text, tmp_path, capsys, monkeypatch
+):
+    folder, _ = number_run(tmp_path)
+    capsys.readouterr()
+    sentence = refused(capsys, folder, "train", "--resume", *parallel_text)
+    assert sentence.startswith("--source contradicts the run, which began with --task en-de; leave")
+    real = data.number_words
+    monkeypatch.setattr(data, "number_words", lambda *a: real(*a).replace("seven", "sefen"))
+    sentence = refused(capsys, folder, "train", "--resume")
+    assert "num2words may be of another version: install the one from then, or" in sentence
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="needs the files of a shell's <(…)")
+def test_text_may_come_from_a_pipe(flags, parallel_text, tmp_path):
+    source, target = Path(parallel_text[1]).read_bytes(), parallel_text[3]
+    reader, writer = os.pipe()
+    assert os.write(writer, source) == len(source)
+    os.close(writer)
+    arguments = [f"--source=/dev/fd/{reader}", f"--target={target}", "--steps=1"]
+    assert main([*flags, *arguments, f"--out={tmp_path / 'run'}"]) == 0
+    os.close(reader)
+    about = json.loads((tmp_path / "run/run.json").read_text())
+    assert about["settings"]["source"] == f"/dev/fd/{reader}"
+
+
 def test_a_damaged_checkpoint_is_refused_and_the_one_before_offered(finished, capsys):
     newest, before = finished / "step-000011.safetensors", finished / "step-000009.safetensors"
     newest.write_bytes(newest.read_bytes()[:-1])
@@ -416,16 +472,51 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_offered(finished, ca
 
 
 def test_when_all_checkpoints_are_damaged_none_is_offered(finished, capsys):
-    for path in finished.glob("step-*"):
+    paths = [finished / f"step-{step:06d}.safetensors" for step in (11, 9)]
+    for path in paths:
         path.write_bytes(b"")
     sentence = refused(capsys, finished, "train", "--resume")
     assert "No other checkpoint is whole" in sentence
+    assert f"delete {paths[0]} and {paths[1]} and resume to begin at step 1." in sentence
+    for path in paths:  # as it says
+        path.unlink()
+    assert resume(finished) == 0
+    assert [e["step"] for e in entries(finished) if "loss" in e] == list(range(1, 12))
 
 
-def test_best_weights_that_are_gone_are_told(finished, capsys):
-    (finished / "best.safetensors").unlink()
-    assert resume(finished) == 1
-    assert "best.safetensors is no file; expected a checkpoint" in capsys.readouterr().err
+@pytest.mark.parametrize(("steps", "best_step"), [(11, 11), (13, 12)])  # the first of equals
+@pytest.mark.parametrize("harm", [Path.unlink, lambda path: path.write_bytes(b"")])
+def test_best_weights_that_are_lost_are_told_and_the_next_validation_writes_others(
+    finished, capsys, harm, steps, best_step
+):
+    best = finished / "best.safetensors"
+    harm(best)
+    assert resume(finished, f"--steps={steps}") == 0
+    line = capsys.readouterr().err.splitlines()[0]
+    assert line.startswith(f"{best} is no ")
+    assert line.endswith(". The next validation writes it again.")
+    found = checkpoint.load(best)
+    assert found.step == found.best["step"] == best_step
+    newest = checkpoint.load(finished / f"step-{steps:06d}.safetensors")
+    assert newest.best == found.best
+    validated = [e["step"] for e in entries(finished) if "validation" in e]
+    assert validated == [4, 8, 11, *([12, 13] if steps == 13 else [])]
+    assert entries(finished)[-1]["test"]["best_step"] == best_step
+    before = content(finished)
+    assert resume(finished) == 0  # and now there is nothing to tell
+    assert content(finished) == before
+    assert "best.safetensors" not in capsys.readouterr().err
+
+
+def test_best_weights_that_the_checkpoint_knows_nothing_of_give_way(finished):
+    """They were written after the checkpoint that a run goes on from, or by another run."""
+    (finished / "step-000011.safetensors").unlink()
+    best = checkpoint.load(finished / "best.safetensors")
+    best.weights["embedding.weight"].zero_()
+    strange = replace(best, step=99, best={"step": 99, "exact_match": 1.0, "bleu": 100.0})
+    checkpoint.save(finished / "best.safetensors", strange)
+    assert resume(finished) == 0
+    assert checkpoint.load(finished / "best.safetensors").step == 11
 
 
 def test_a_checkpoint_of_another_run_is_refused(finished, flags, tmp_path, capsys):
@@ -435,6 +526,51 @@ def test_a_checkpoint_of_another_run_is_refused(finished, flags, tmp_path, capsy
     (finished / "step-000009.safetensors").unlink()
     sentence = refused(capsys, finished, "train", "--resume", "--steps=100")
     assert "another model: d_ff is 18, expected 17" in sentence
+
+
+def test_a_checkpoint_that_was_made_with_other_settings_is_refused(
+    finished, flags, tmp_path, capsys
+):
+    assert main([*flags, "--seed=3", "--steps=12", f"--out={tmp_path / 'other'}"]) == 0
+    capsys.readouterr()
+    strange = finished / "step-000012.safetensors"
+    shutil.copy(tmp_path / "other/step-000012.safetensors", strange)
+    sentence = refused(capsys, finished, "train", "--resume", "--steps=12")
+    assert sentence == (
+        f"{strange} belongs to another run: it was made with --seed 3, expected 0; "
+        "move it elsewhere."
+    )
+
+
+def test_the_vocabulary_of_another_run_is_refused(finished, capsys):
+    path = finished / "tokenizer.json"
+    BPETokenizer.train(["sieben und achtzig"] * 3, 271).save(path)
+    sentence = refused(capsys, finished, "train", "--resume", "--steps=12")
+    assert sentence.startswith(f"{path} is not the vocabulary that the run began with")
+
+
+def test_files_with_names_of_a_persons_own_are_no_checkpoints(finished):
+    mine = finished / "step-000030-backup.safetensors"
+    shutil.copy(finished / "step-000011.safetensors", mine)
+    (finished / "step-.safetensors").touch()
+    names = [path.name for path in Run(finished).checkpoints()]
+    assert names == ["step-000009.safetensors", "step-000011.safetensors"]
+    before = mine.read_bytes()
+    assert resume(finished, "--steps=13") == 0
+    assert mine.read_bytes() == before
+
+
+def test_the_newest_checkpoint_is_that_of_the_last_step_however_many_digits_it_has(tmp_path):
+    for step in (1_000_000, 999_999, 7):
+        Run(tmp_path).checkpoint(step).touch()
+    assert [run.step_in_name(p) for p in Run(tmp_path).checkpoints()] == [7, 999_999, 1_000_000]
+
+
+def test_a_checkpoint_with_the_name_of_another_step_is_refused_as_that(finished, capsys):
+    renamed = finished / "step-000013.safetensors"
+    (finished / "step-000011.safetensors").rename(renamed)
+    sentence = refused(capsys, finished, "train", "--resume", "--steps=20")
+    assert sentence.startswith(f"{renamed} holds step 11, which contradicts its name; give it")
 
 
 @pytest.mark.parametrize(
@@ -451,6 +587,8 @@ def test_a_checkpoint_of_another_run_is_refused(finished, flags, tmp_path, capsy
         (["--seed=-1"], "expected at least 0 and below 2**63 for --seed, got -1"),
         ([f"--seed={2**63}"], f"below 2**63 for --seed, got {2**63}"),
         (["--precision=int8"], "expected one of auto, float32, bfloat16 for --precision"),
+        ([f"--warmup=1{'0' * 400}"], "expected a number below 2**63 for --warmup, got 1000"),
+        (["--validation=2000000"], "+ 1,000 for training, validation and test; ask for fewer."),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -467,6 +605,12 @@ def test_a_setting_that_cannot_be_is_refused(tmp_path, capsys, arguments, senten
         ("--preset=small", "preset must be one of tiny, base, big, got 'small'"),
         ("--validation=45", "than the 49 that differ in"),
         ("--vocab-size=20", "expected a vocab_size from 259"),
+        ("--set=dropout=null", "dropout must be a number, got None of type NoneType."),
+        ('--set=norm_first="no"', "norm_first must be True or False, got 'no' of type str."),
+        ("--set=d_ff=true", "d_ff must be an integer, got True of type bool."),
+        (f"--set=d_ff={2**62}", "There is not enough memory for the model: make it smaller"),
+        (f"--set=d_model={12 * 10**20}", "There is not enough memory for the model: make it"),
+        (f"--set=encoder_layers={10**18}", "There is not enough memory for the model: make it"),
     ],
 )
 def test_a_size_that_cannot_be_is_refused(flags, tmp_path, capsys, flag, sentence):
@@ -480,6 +624,23 @@ def test_a_run_json_that_was_harmed_is_refused(finished, capsys):
     for change in ({"format": "x"}, {"settings": impossible}, {"settings": {"legs": 2}}):
         path.write_text(json.dumps(about | change))
         assert f"{path} cannot be read: " in refused(capsys, finished, "train", "--resume")
+    for wrong, sentence in (
+        ({"task": 5}, "expected a text for --task, got 5."),
+        ({"batch_size": 16.5}, "expected a whole number for --batch-size, got 16.5."),
+        ({"steps": True}, "expected a whole number for --steps, got True."),
+        ({"peak": "high"}, "expected a number for --peak, got high."),
+        ({"preset": None}, "expected a text for --preset, got None."),
+        ({"changes": [3]}, "expected names with their values for --set, got [3]."),
+    ):
+        path.write_text(json.dumps(about | {"settings": about["settings"] | wrong}))
+        told = refused(capsys, finished, "train", "--resume")
+        assert told == f"{path} cannot be read: {sentence}"
+    for name in ("format", "settings", "config", "data"):
+        path.write_text(json.dumps({key: about[key] for key in about if key != name}))
+        told = refused(capsys, finished, "train", "--resume")
+        assert told == f"{path} cannot be read: expected {name!r} in it, got none."
+        path.write_text(json.dumps(about | {name: 5}))
+        assert f"as {name!r}, got 5." in refused(capsys, finished, "train", "--resume")
     for harmed in ("{", "[]", "{}"):
         path.write_text(harmed)
         assert f"{path} cannot be read: " in refused(capsys, finished, "train", "--resume")
@@ -523,12 +684,54 @@ def test_a_signal_is_answered_after_the_step_and_nothing_is_lost(
     assert message == (
         f"Stopped by {name} after step 7, and saved. The last checkpoint is "
         f"{other / 'step-000007.safetensors'}. Go on with: "
-        f"python -m tfmlib train --resume --out {shlex.quote(str(other))}"
+        f"{run.python()} -m tfmlib train --resume --out {shlex.quote(str(other))} --device cpu"
     )
     assert signal.getsignal(number) is handler
     assert resume(other) == 0
     name = "step-000011.safetensors"
     assert (other / name).read_bytes() == (finished / name).read_bytes()
+
+
+def test_a_signal_before_a_validation_leaves_that_for_later(
+    flags, finished, tmp_path, monkeypatch, capsys
+):
+    other = tmp_path / "other"
+    with monkeypatch.context() as patch:
+        at_step(patch, 8, lambda: signal.raise_signal(signal.SIGINT))
+        assert main([*flags, "--steps=11", f"--out={other}"]) == 130
+    assert entries(other)[-1]["step"] == 8
+    assert [e["step"] for e in entries(other) if "validation" in e] == [4]
+    assert resume(other) == 0
+    log = [[{**e, "seconds": 0} for e in entries(folder)] for folder in (finished, other)]
+    assert log[0] == log[1]
+
+
+def test_a_signal_in_a_validation_that_is_made_up_leaves_it_for_later_once_more(
+    flags, tmp_path, monkeypatch
+):
+    other, real = tmp_path / "other", session.score
+    interrupt = lambda: signal.raise_signal(signal.SIGINT)  # noqa: E731
+    with monkeypatch.context() as patch:
+        patch.setattr(session, "score", lambda *arguments: (interrupt(), real(*arguments))[1])
+        assert main([*flags, "--steps=11", f"--out={other}"]) == 130
+        assert resume(other) == 130
+    assert [(e["step"], "loss" in e) for e in entries(other)] == [(n, True) for n in range(1, 5)]
+    assert resume(other) == 0
+    assert [e["step"] for e in entries(other) if "validation" in e] == [4, 8, 11]
+
+
+def test_a_signal_while_an_error_is_told_raises_nothing(flags, tmp_path, monkeypatch, capsys):
+    """Of a validation that has failed, though `scoring` still names it for the message."""
+
+    def sentence(*arguments):
+        signal.raise_signal(signal.SIGTERM)
+        return real(*arguments)
+
+    real = session._sentence
+    monkeypatch.setattr(session, "_sentence", sentence)
+    monkeypatch.setattr(session, "score", fail(MemoryError()))
+    assert main([*flags, "--steps=11", f"--out={tmp_path / 'run'}"]) == 1
+    assert "not enough memory for the validation" in capsys.readouterr().err
 
 
 def test_under_torchrun_the_way_on_is_torchruns(tmp_path, monkeypatch):
@@ -537,11 +740,46 @@ def test_under_torchrun_the_way_on_is_torchruns(tmp_path, monkeypatch):
     (folder / "run.json").touch()
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "3")
     told = Run(folder).how_to_resume()
-    launch = "torchrun --standalone --nproc-per-node 3 -m tfmlib train --resume"
+    launch = f"{run.torchrun()} --standalone --nproc-per-node 3 -m tfmlib train --resume"
     assert told.startswith(f"There is no checkpoint yet. Go on with: {launch} --out '")
     assert told.endswith("my run'")  # quoted for the shell
     monkeypatch.setenv("GROUP_WORLD_SIZE", "2")
     assert Run(folder).how_to_resume().endswith("Go on with the same commands and --resume.")
+
+
+def test_the_way_on_names_the_python_that_runs_us_unless_a_shell_finds_it(monkeypatch):
+    """Outside of its environment, another one without tfmlib might be found, or none."""
+    found = {"python": "/usr/bin/python", "torchrun": "/usr/bin/torchrun"}
+    monkeypatch.setattr(run.shutil, "which", found.get)
+    monkeypatch.setattr(sys, "executable", "/my book/.venv/bin/python")
+    assert run.python() == "'/my book/.venv/bin/python'"
+    assert run.torchrun() == "'/my book/.venv/bin/python' -m torch.distributed.run"
+    found["python"] = sys.executable
+    assert run.python() == "python"
+    assert run.torchrun() == "python -m torch.distributed.run"
+    found["torchrun"] = "/my book/.venv/bin/torchrun"
+    assert run.torchrun() == "torchrun"
+    found.clear()
+    assert run.python() == "'/my book/.venv/bin/python'"
+
+
+def test_the_way_on_repeats_what_no_file_keeps(flags, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(torch, "compile", lambda model: model)
+    at_step(monkeypatch, 2, fail(OSError(errno.EIO, "Input/output error")))
+    folder = tmp_path / "run"
+    assert main([*flags, "--compile", f"--out={folder}"]) == 1
+    assert capsys.readouterr().err.endswith(f"--resume --out {folder} --device cpu --compile\n")
+
+
+def test_before_its_flags_are_in_a_file_a_command_is_to_be_given_again(
+    finished, monkeypatch, capsys
+):
+    monkeypatch.setattr(session, "cut_back", fail(KeyboardInterrupt()))
+    assert resume(finished, "--steps=12") == 130
+    assert capsys.readouterr().err == "Interrupted. Give the same command again.\n"
+    monkeypatch.setattr(session, "cut_back", fail(MemoryError()))
+    assert resume(finished, "--steps=12") == 1
+    assert capsys.readouterr().err.endswith("Give the same command again, with --batch-size 5.\n")
 
 
 def test_who_interrupts_before_the_run_has_begun_is_not_told_to_resume_it(
@@ -623,7 +861,7 @@ def test_a_run_goes_on_with_the_command_that_it_has_told(
     with monkeypatch.context() as patch:
         at_step(patch, 8, fail(error))
         assert main([*flags, "--steps=11", f"--out={folder}"]) == 1
-    command = capsys.readouterr().err.partition("Go on with: python -m tfmlib ")[2]
+    command = capsys.readouterr().err.partition(f"Go on with: {run.python()} -m tfmlib ")[2]
     assert flag in command
     assert main(shlex.split(command)) == 0
     steps = [entry for entry in entries(folder) if "loss" in entry]
@@ -712,7 +950,7 @@ def test_a_loss_that_is_no_number_really_stops_a_run(flags, finished, tmp_path, 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux's device that is full")
 def test_a_log_on_a_full_disk_is_told(finished, capsys, monkeypatch):
-    monkeypatch.setattr(session, "cut_back", lambda *_: None)
+    monkeypatch.setattr(session, "cut_back", lambda *_: [])
     (finished / "log.jsonl").unlink()
     (finished / "log.jsonl").symlink_to("/dev/full")
     assert resume(finished, "--steps=20") == 1
@@ -730,10 +968,32 @@ def test_a_log_is_cut_back_to_its_checkpoint_and_a_torn_line_goes(tmp_path):
     later = [{"step": 2, "test": {}}, {"step": 3, "loss": 1.5}]
     lines = [json.dumps(entry) + "\n" for entry in kept + later]
     path.write_text("".join(lines) + '{"step": 4, "lo')
-    run.cut_back(path, 2)
+    cut_back(path, 2)
     assert path.read_text() == "".join(lines[:3])
-    run.cut_back(path, 0)
+    cut_back(path, 0)
     assert path.read_text() == ""
+
+
+@pytest.mark.parametrize(
+    "line", ["{", "[3]", '{"loss": 3.5}', '{"step": "3"}', '{"step": true}', "\0", "[" * 10**5]
+)
+def test_a_line_of_the_log_that_is_none_of_ours_is_told_and_nothing_changed(finished, capsys, line):
+    path = finished / "log.jsonl"
+    first, *others = path.read_text().splitlines()
+    path.write_text("\n".join([first, "", line, *others, ""]))
+    sentence = refused(capsys, finished, "train", "--resume", "--steps=12")
+    assert sentence.startswith(
+        f"{path}, line 3: expected a JSON object with a whole number as its step, got "
+    )
+    assert sentence.endswith("; remove this line.")
+    path.write_text("\n".join([first, "", *others, '{"step": 11, "te']))  # blank, and torn
+    assert resume(finished, "--steps=12") == 0
+    assert [e["step"] for e in entries(finished) if "loss" in e] == list(range(1, 13))
+
+
+def test_a_last_line_that_lacks_only_its_end_is_kept(tmp_path):
+    (tmp_path / "log").write_text('{"step": 1}\n{"step": 2}')
+    assert read_log(tmp_path / "log") == [{"step": 1}, {"step": 2}]
 
 
 # --- where and how to compute -------------------------------------------------------------------
@@ -808,6 +1068,58 @@ def test_no_other_command_waits_for_torch():
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=SECONDS, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_an_interrupt_while_the_commands_are_imported_is_quiet():
+    code = (
+        "import sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'tfmlib.verify':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "from tfmlib.__main__ import main\n"
+        "sys.exit(main(['exercises']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_a_rank_without_a_world_is_no_rank(flags, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("RANK", "1")
+    assert main([*flags, "--steps=1", f"--out={tmp_path / 'run'}"]) == 0
+    assert "test of 5 unseen sentences" in capsys.readouterr().out
+    assert (tmp_path / "run/step-000001.safetensors").exists()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux's device that is full")
+def test_a_run_whose_last_line_cannot_be_written_has_ended_well(finished):
+    command = [sys.executable, "-m", "tfmlib", "train", "--resume", "--device=cpu"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*command, f"--out={finished}"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    assert done.returncode == 0
+    *_, line = done.stderr.splitlines()
+    assert line.startswith(f"{finished}: test of 5 unseen sentences, ")
+    assert line.endswith("(Standard output could not take this: No space left on device.)")
+
+
+def test_a_folder_whose_name_the_output_cannot_have_is_told_all_the_same(
+    finished, tmp_path, monkeypatch
+):
+    other = finished.rename(tmp_path / "ü")
+    output = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(output, encoding="ascii"))
+    assert resume(other) == 0
+    assert rb"\xfc: test of 5 unseen sentences" in output.getvalue()
 
 
 def test_every_setting_has_a_flag(capsys):

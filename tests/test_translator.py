@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -79,6 +79,11 @@ def test_texts_may_stand_before_and_after_options(learned, capsys):
     told = translate(capsys, learned, "seven", "--beam=2", "twelve", "twenty-one")
     assert told == (0, ["sieben", "zwölf", "ein und zwanzig"], [])
     assert translate(capsys, learned, "--beam=2", "seven") == (0, ["sieben"], [])
+    told = translate(capsys, learned, "seven", "--beam=2", "twelve", "--", "-twenty-one", "--two")
+    assert told[1][:3] == ["sieben", "zwölf", "ein und zwanzig"]
+    assert translate(capsys, learned, "--beam", 2, "--", "-seven") == (0, ["sieben"], [])
+    assert translate(capsys, learned, "--", "-seven") == (0, ["sieben"], [])
+    assert translate(capsys, "--", learned, "-seven") == (0, ["sieben"], [])
     with pytest.raises(SystemExit):
         translate(capsys, learned, "seven", "--beams", "2")
     assert "unrecognized arguments: --beams 2" in capsys.readouterr().err
@@ -296,10 +301,61 @@ def test_no_run_no_checkpoint_and_a_damaged_one_are_told(learned, tmp_path, caps
     assert "run.json is no checkpoint: expected a safetensors" in told(learned / "run.json")
     best = learned / "best.safetensors"
     best.write_bytes(best.read_bytes()[:-1])
-    assert f"{best} is cut short" in told(learned)
+    last = learned / "step-000001.safetensors"
+    assert told(learned).startswith(f"{best} is cut short")
+    assert told(learned).endswith(f" {last} is whole: name it to translate with that.")
+    assert translate(capsys, last, "seven")[0] == 0  # as it says
+    (learned / "step-000002.safetensors").touch()
+    assert told(learned).endswith(f" {last} is whole: name it to translate with that.")
+    last.write_bytes(b"")
+    assert told(learned).endswith(f"of {best.stat().st_size + 1:,} bytes.")  # and no more to offer
     for path in learned.glob("*.safetensors"):
         path.unlink()
     assert told(learned).endswith("has no checkpoint yet; train it for longer.")
+
+
+def test_best_weights_that_are_gone_are_not_silently_replaced_by_others(learned, capsys):
+    """The last checkpoint tells that there were some."""
+    best, last = learned / "best.safetensors", learned / "step-000001.safetensors"
+    best.unlink()
+    scores = {"step": 1, "exact_match": 0.5, "bleu": 50.0}
+    checkpoint.save(last, replace(checkpoint.load(last), best=scores))
+    code, out, (line,) = translate(capsys, learned, "seven")
+    assert (code, out) == (1, [])
+    assert line == (
+        f"{best} is no file; expected a checkpoint there. "
+        f"{last} is whole: name it to translate with that."
+    )
+    damaged = learned / "step-000002.safetensors"  # before there are best weights, the same
+    damaged.write_bytes(b"")
+    code, _, (line,) = translate(capsys, learned, "seven")
+    assert line.startswith(f"{damaged} is no checkpoint")
+    assert line.endswith(f" {last} is whole: name it to translate with that.")
+
+
+@pytest.mark.parametrize("beams", [900_000_000, 10**17, 10**30])
+def test_more_beams_than_memory_has_room_for_are_told(learned, capsys, beams):
+    code, out, (line,) = translate(capsys, learned, "seven", f"--beam={beams}")
+    assert (code, out) == (1, [])
+    assert line == f"There is not enough memory to follow {beams:,} beginnings; lower --beam."
+
+
+def test_a_fault_of_the_program_is_not_hidden(learned, capsys, monkeypatch):
+    def fail(*_, **__):
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr(train, "translate", fail)
+    with pytest.raises(RuntimeError, match="a mistake of ours"):
+        translate(capsys, learned, "seven")
+
+
+def test_errors_that_nobody_can_read_do_not_come_among_the_translations(
+    learned, capsys, monkeypatch
+):
+    monkeypatch.setattr(sys, "stderr", None)  # as it is where it was closed before
+    assert main(["translate", str(learned), "bananas", "seven"]) == 1
+    assert main(["translate", str(learned / "nowhere"), "seven"]) == 1
+    assert capsys.readouterr().out == "\nsieben\n"
 
 
 def test_a_picture_that_cannot_be_written_is_told(learned, tmp_path, capsys):
@@ -312,7 +368,13 @@ def test_a_picture_that_cannot_be_written_is_told(learned, tmp_path, capsys):
 
 def test_weights_and_vocabulary_of_different_runs_are_refused(learned, capsys):
     other = data.number_task("en-fr", below=100, train=10, validation=1, test=1).tokenizer
-    other.save(learned / "tokenizer.json")
+    path = learned / "tokenizer.json"
+    other.save(path)
+    code, _, (line,) = translate(capsys, learned, "seven")
+    assert code == 1
+    assert line.startswith(f"{path} is not the vocabulary that the run began with: its checksum")
+    folder = run.Run(learned)  # now it is, but the weights are not this run's
+    folder.write(run.Settings(), {}, "")
     code, _, (line,) = translate(capsys, learned, "seven")
     assert code == 1
     assert line.endswith("they belong to different runs.")

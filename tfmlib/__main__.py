@@ -1,12 +1,21 @@
 """The command line: python -m tfmlib COMMAND."""
 
-import argparse
 import sys
-
-from tfmlib import grade, ledger, listing, run, translator, verify
 
 
 def main(arguments: list[str] | None = None) -> int:
+    try:
+        options = _parse(arguments)
+    except KeyboardInterrupt:  # the imports take a moment, and a person may think again
+        return 130
+    return options.run(options)
+
+
+def _parse(arguments: list[str] | None):
+    import argparse
+
+    from tfmlib import grade, ledger, listing, run, translator, verify
+
     parser = argparse.ArgumentParser(prog="python -m tfmlib", description=__doc__)
     subparsers = parser.add_subparsers(dest="command", required=True)
     for module in (ledger, listing, verify, grade, run, translator):
@@ -15,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown:  # told with the usage of this command, not with that of all
         command = subparsers.choices[options.command]
         command.error(f"unrecognized arguments: {' '.join(unknown)}")
-    return options.run(options)
+    return options
 
 
 if __name__ == "__main__":

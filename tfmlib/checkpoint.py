@@ -10,6 +10,7 @@ accidents do to a file; it is no signature, as whoever changes a file on purpose
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,19 @@ def load(path: str | Path) -> Checkpoint:
         return from_bytes(content)
     except CheckpointError as error:
         raise CheckpointError(f"{path} {error}") from None
+
+
+def split_damaged(paths: Sequence[Path]) -> tuple[Path | None, list[Path]]:
+    """The last of the files that is a whole checkpoint, if one is, and those after it."""
+    damaged: list[Path] = []
+    for path in reversed(paths):
+        try:
+            load(path)
+        except CheckpointError:
+            damaged.append(path)
+        else:
+            return path, damaged
+    return None, damaged
 
 
 def from_bytes(content: bytes) -> Checkpoint:

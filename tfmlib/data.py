@@ -88,9 +88,10 @@ def split_numbers(
     if not 1 <= below <= LARGEST:
         raise ValueError(f"expected numbers below at most {LARGEST:,}, got {below:,}.")
     if min(train, validation, test) < 0 or train + validation + test > below:
+        more = "raise `below` or " if below < LARGEST else ""
         raise ValueError(
-            f"expected counts that add up to at most {below:,} numbers, "
-            f"got {train:,} + {validation:,} + {test:,}; raise `below` or ask for fewer."
+            f"expected counts that add up to at most {below:,} numbers, got {train:,} + "
+            f"{validation:,} + {test:,} for training, validation and test; {more}ask for fewer."
         )
     draw = random.Random(seed)
     held_out = draw.sample(range(below), validation + test)
@@ -211,9 +212,11 @@ def text_task(
     pairs = list(dict.fromkeys(read_pairs(source, target)))
     sentences = sorted({text for text, _ in pairs})
     if validation < 0 or test < 0 or validation + test >= len(sentences):
+        fewer = "hold out fewer, or " if max(validation, test) > 1 else ""
         raise ValueError(
             f"expected fewer held-out sentences than the {len(sentences):,} that differ in "
-            f"{source}, got {validation:,} for validation + {test:,} for test; lower both."
+            f"{source}, got {validation:,} for validation + {test:,} for test; "
+            f"{fewer}bring at least {validation + test + 1:,} different sentences."
         )
     held_out = random.Random(seed).sample(sentences, validation + test)
     part_of = dict.fromkeys(sentences, 0)

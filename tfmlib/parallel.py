@@ -5,12 +5,14 @@ takes its own rows of every batch, and meets the others where gradients are aver
 """
 
 import os
+import sys
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import NoReturn
 
 import torch
 from torch import distributed, nn
@@ -84,11 +86,18 @@ class World:
 ALONE = World()
 
 
+def announced() -> World:
+    """Who will take part, as torchrun tells each process that it starts, before they have met."""
+    size = int(os.environ.get("WORLD_SIZE", 1))
+    return World(int(os.environ.get("RANK", 0)), size) if size > 1 else ALONE
+
+
 def join(device: torch.device | str) -> World:
     """Meet the processes that torchrun started with this one; without torchrun there are none."""
-    rank, size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
-    if size == 1:
+    world = announced()
+    if world.size == 1:
         return ALONE
+    rank, size = world.rank, world.size
     device = torch.device(device)
     if device.type not in ("cpu", "cuda"):
         raise ValueError(f"several processes need the device cpu or cuda, got {device.type}.")
@@ -101,7 +110,7 @@ def join(device: torch.device | str) -> World:
         distributed.init_process_group(
             backend, store=store, rank=rank, world_size=size, timeout=PATIENCE
         )
-    return World(rank, size)
+    return world
 
 
 def _agree(store: distributed.Store, rank: int, size: int) -> str:
@@ -140,6 +149,18 @@ def leave(world: World) -> None:
     """End what `join` began."""
     if world.size > 1:
         distributed.destroy_process_group()
+
+
+def end(exit_code: int) -> NoReturn:
+    """End a process that has met others; what it wrote has to be in its files already.
+
+    A thread of gloo may still hold the last tensor that was added up. It would let go of it while
+    Python ends, and that aborts the process: torchrun would call a finished job a failed one.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):  # full, closed, or never there
+            stream.flush()
+    os._exit(exit_code)
 
 
 def _is_cuda(device: torch.device | str) -> bool:

@@ -2,7 +2,7 @@
 
 A run is a folder:
 
-    run.json                  the settings, the model's sizes, a checksum of the data, the job
+    run.json                  settings, sizes of the model, checksums of data and vocabulary
     tokenizer.json            the vocabulary
     log.jsonl                 one line a step or score, as JSON
     step-000400.safetensors   the last two checkpoints, to go on from
@@ -16,9 +16,13 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shlex
+import shutil
 import signal
-from collections.abc import Iterator
+import socket
+import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Self
@@ -29,6 +33,7 @@ from tfmlib.tokenizer import BPETokenizer, Tokenizer, WordTokenizer
 
 FORMAT = "tfmlib run 1"
 FILES = ("run.json", "tokenizer.json", "log.jsonl", "*.safetensors")
+CHECKPOINT = re.compile(r"step-([0-9]+)\.safetensors")  # any other name is a person's own
 KEPT = 2  # checkpoints: the newest, and the one before in case the newest is damaged
 
 
@@ -41,6 +46,15 @@ class RunError(Exception):
 
 def _setting(default: Any, kind: type, about: str) -> Any:
     return field(default=default, metadata={"kind": kind, "help": about})
+
+
+# What a value has to be, in words; a whole number is a number, but true and false are none.
+_KINDS = {
+    str: ("a text", str),
+    int: ("a whole number", int),
+    float: ("a number", int | float),
+    dict: ("names with their values", dict),
+}
 
 
 @dataclass(frozen=True)
@@ -73,9 +87,12 @@ class Settings:
     precision: str = _setting("auto", str, "auto, float32 or bfloat16")
 
     def __post_init__(self):
+        for setting in fields(self):
+            self._require_kind(setting.name, setting.metadata.get("kind", dict))
         counts = ("validation", "test", "steps", "batch_size", "warmup")
         for name in (*counts, "validate_every", "save_every"):
             self._require(name, "at least 1", getattr(self, name) >= 1)
+            self._require(name, "a number below 2**63", getattr(self, name) < 2**63)
         self._require("seed", "at least 0 and below 2**63", 0 <= self.seed < 2**63)
         self._require("smoothing", "at least 0 and below 1", 0 <= self.smoothing < 1)
         for name in ("peak", "clip"):
@@ -86,6 +103,13 @@ class Settings:
             raise ValueError("expected both --source and --target, got one of them.")
         if (self.source is None) == (self.task is None):
             raise ValueError("expected either --task, or --source and --target.")
+
+    def _require_kind(self, name: str, kind: type) -> None:
+        what, accepted = _KINDS[kind]
+        value = getattr(self, name)
+        is_left_out = value is None and name in ("task", "source", "target")
+        fits = isinstance(value, accepted) and not isinstance(value, bool)
+        self._require(name, what, is_left_out or fits)
 
     def _require(self, name: str, what: str, holds: bool) -> None:
         if not holds:
@@ -99,6 +123,12 @@ class Settings:
 
     def with_flags(self, given: dict[str, Any]) -> Self:
         """The settings of this run, resumed: what would spoil it cannot be changed any more."""
+        for name in ("source", "target") if self.task is not None else ():
+            if name in given:
+                raise ValueError(
+                    f"{_flag(name)} contradicts the run, which began with --task {self.task}; "
+                    "leave the flag out, or begin another run."
+                )
         for name, value in given.items():
             stored = getattr(self, name)
             is_free = name in MAY_CHANGE or (name, value) == ("precision", "auto")
@@ -134,6 +164,18 @@ MAY_CHANGE = (
     *("steps", "validate_every", "save_every", "source", "target"),
     *("batch_size", "warmup", "peak", "clip"),
 )
+
+
+def first_difference(found: dict[str, Any], wanted: Settings) -> str | None:
+    """Where settings that a file tells of are not those of a run, of all that may not change.
+
+    >>> first_difference({"seed": 3, "steps": 7}, Settings())
+    '--seed 3, expected 0'
+    """
+    for name, value in asdict(wanted).items():
+        if name not in MAY_CHANGE and found.get(name, value) != value:
+            return f"{_flag(name)} {_shown(found[name])}, expected {_shown(value)}"
+    return None
 
 
 def _flag(name: str) -> str:
@@ -173,8 +215,8 @@ class Run:
 
     def checkpoints(self) -> list[Path]:
         """Those that are there, the newest last."""
-        found = self.folder.glob("step-*.safetensors")
-        return sorted(found, key=lambda path: (len(path.name), path.name))
+        found = [p for p in self.folder.glob("step-*") if CHECKPOINT.fullmatch(p.name)]
+        return sorted(found, key=step_in_name)
 
     def forget_old_checkpoints(self) -> None:
         """Remove all but the last ones; call it when a new one is on the disk."""
@@ -226,6 +268,7 @@ class Run:
             "settings": asdict(settings),
             "config": config,
             "data": data_checksum,
+            "tokenizer": self._tokenizer_checksum(),
             "job": torchrun_job(),
         }
         text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
@@ -236,26 +279,44 @@ class Run:
         path = self.folder / "run.json"
         try:
             about = json.loads(path.read_bytes())
-            if about["format"] != FORMAT:
-                raise ValueError(f"expected the format {FORMAT!r}, got {about['format']!r}")
+            _require_parts(about)
             return {**about, "settings": Settings(**about["settings"])}
         except PermissionError as error:
             raise RunError(f"{path}: {error.strerror}.") from None
         except OSError:
             raise RunError(
                 f"{self.folder} holds no run: there is no run.json in it; "
-                f"train one with: python -m tfmlib train --out {shlex.quote(str(self.folder))}"
+                f"train one with: {python()} -m tfmlib train "
+                f"--out {shlex.quote(str(self.folder))}"
             ) from None
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise RunError(f"{path} cannot be read: {str(error).rstrip('.')}.") from None
 
-    def read_tokenizer(self, settings: Settings) -> Tokenizer:
-        """The vocabulary: of words for numbers, of byte pairs for your own text."""
-        kind = BPETokenizer if settings.task is None else WordTokenizer
+    def has_begun_in_this_job(self) -> bool:
+        """Whether the torchrun that started this process began the run; never an error."""
         try:
-            return kind.load(self.tokenizer)
+            job = self.read().get("job")
+        except RunError:  # `read` will tell whoever needs more
+            return False
+        return job is not None and job == torchrun_job()
+
+    def read_tokenizer(self, about: dict[str, Any]) -> Tokenizer:
+        """The vocabulary, of words for numbers, of byte pairs for your own text; `read` first."""
+        kind = BPETokenizer if about["settings"].task is None else WordTokenizer
+        try:
+            tokenizer = kind.load(self.tokenizer)
+            found = self._tokenizer_checksum()
         except (OSError, ValueError) as error:
             raise RunError(f"the vocabulary of the run cannot be read: {error}") from None
+        if about.get("tokenizer", found) != found:
+            raise RunError(
+                f"{self.tokenizer} is not the vocabulary that the run began with: its checksum is "
+                "not the one in run.json; bring the old file back, or begin another run."
+            )
+        return tokenizer
+
+    def _tokenizer_checksum(self) -> str:
+        return hashlib.sha256(self.tokenizer.read_bytes()).hexdigest()
 
     # --- what to tell a person
 
@@ -264,27 +325,74 @@ class Run:
         found = self.checkpoints()
         return f"The last checkpoint is {found[-1]}." if found else "There is no checkpoint yet."
 
-    def how_to_resume(self, *flags: str) -> str:
-        """The last checkpoint, and the command that goes on from it, with these flags."""
+    def how_to_resume(self, *flags: str, options: Sequence[str] = ()) -> str:
+        """The last checkpoint, and the command that goes on from it, with flags and options."""
         if not self.has_begun():  # and its settings are nowhere but in the command
             return "The run had not begun: give the same command again."
         resume = " ".join(["--resume", *flags])
         if os.environ.get("GROUP_WORLD_SIZE", "1") != "1":  # torchrun's: on several machines
             return f"{self.last_checkpoint()} Go on with the same commands and {resume}."
         processes = os.environ.get("LOCAL_WORLD_SIZE", "1")
-        torchrun = f"torchrun --standalone --nproc-per-node {processes}"
-        launch = "python" if processes == "1" else torchrun
-        out = shlex.quote(str(self.folder))
+        launch = python()
+        if processes != "1":
+            launch = f"{torchrun()} --standalone --nproc-per-node {processes}"
+        out = " ".join([shlex.quote(str(self.folder)), *options])
         return f"{self.last_checkpoint()} Go on with: {launch} -m tfmlib train {resume} --out {out}"
+
+
+def step_in_name(path: Path) -> int:
+    """The step that the name of a checkpoint tells.
+
+    >>> step_in_name(Path("step-000400.safetensors"))
+    400
+    """
+    return int(CHECKPOINT.fullmatch(path.name)[1])
+
+
+def _require_parts(about: Any) -> None:
+    """What a run.json must have, each of its kind."""
+    if not isinstance(about, dict):
+        raise ValueError(f"expected an object with names, got {about!r}")
+    for name, kind in {"format": str, "settings": dict, "config": dict, "data": str}.items():
+        if name not in about:
+            raise ValueError(f"expected {name!r} in it, got none")
+        if not isinstance(about[name], kind):
+            raise ValueError(f"expected {_KINDS[kind][0]} as {name!r}, got {about[name]!r}")
+    if about["format"] != FORMAT:
+        raise ValueError(f"expected the format {FORMAT!r}, got {about['format']!r}")
+
+
+def python() -> str:
+    """What a person types to run the Python that runs us."""
+    return "python" if _is_found("python", sys.executable) else shlex.quote(sys.executable)
+
+
+def torchrun() -> str:
+    """What a person types to run the torchrun of the Python that runs us."""
+    beside = os.path.join(os.path.dirname(sys.executable), "torchrun")
+    is_ours = _is_found("torchrun", beside)
+    return "torchrun" if is_ours else f"{python()} -m torch.distributed.run"
+
+
+def _is_found(command: str, path: str) -> bool:
+    """Whether a shell that is given the command runs this file; a link to it is another file."""
+    found = shutil.which(command)
+    return found is not None and _plain(found) == _plain(path)
+
+
+def _plain(path: str) -> str:
+    return os.path.normcase(os.path.abspath(path)).removesuffix(".exe")  # Windows adds that
 
 
 def torchrun_job() -> str | None:
     """The id of the job that started this process, the same for all that it starts or restarts.
 
-    On one machine torchrun makes up a new one each time; for several it is their --rdzv-id, so
-    that has to be another one for each job.
+    On one machine `torchrun --standalone` makes up a new one each time; for several it is their
+    --rdzv-id, so that has to be another one for each job. Where torchrun was given none, every job
+    is called "none"; then it is known by its own process, the parent of all that it restarts.
     """
-    return os.environ.get("TORCHELASTIC_RUN_ID")
+    name = os.environ.get("TORCHELASTIC_RUN_ID")
+    return f"{socket.gethostname()} {os.getppid()}" if name == "none" else name
 
 
 def checksum(task: data.Task) -> str:
@@ -293,48 +401,20 @@ def checksum(task: data.Task) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-# --- the log ------------------------------------------------------------------------------------
+_NO_MEMORY = re.compile(
+    "out of memory|not enough memory|can(no|')t allocate memory"
+    "|size calculation overflowed|overflow when unpacking",  # torch's, of more than there can be
+    re.IGNORECASE,
+)
 
 
-class Log:
-    """JSON lines at the end of a file; each is handed to the system at once."""
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether that is why something failed: torch has a kind of error for it, but not always.
 
-    def __init__(self, path: Path):
-        # Without a buffer nothing is left to write, and to fail, when the file is closed.
-        self.file = open(path, "ab", buffering=0)  # noqa: SIM115
-
-    def write(self, entry: dict[str, Any]) -> None:
-        """Append one entry."""
-        line = (json.dumps(entry) + "\n").encode()
-        while line:  # a nearly full disk takes a part of it, and then refuses the rest
-            line = line[self.file.write(line) :]
-
-    def sync(self) -> None:
-        """Make sure that all entries are on the disk."""
-        os.fsync(self.file.fileno())
-
-    def close(self) -> None:
-        self.file.close()
-
-
-def read_log(path: Path) -> Iterator[dict[str, Any]]:
-    """The entries of a log up to its end, or up to a line that was not written to the end."""
-    for line in path.read_bytes().splitlines(keepends=True) if path.exists() else ():
-        try:
-            yield json.loads(line)
-        except ValueError:
-            return
-
-
-def cut_back(path: Path, step: int) -> None:
-    """Leave in a log only what came before the checkpoint of a step: that is where it goes on."""
-    entries = [entry for entry in read_log(path) if _came_before(entry, step)]
-    write_whole(path, "".join(json.dumps(entry) + "\n" for entry in entries).encode())
-
-
-def _came_before(entry: dict[str, Any], step: int) -> bool:
-    # A step is logged and validated before its checkpoint is saved; the test comes last of all.
-    return entry["step"] < step or (entry["step"] == step and "test" not in entry)
+    >>> is_out_of_memory(RuntimeError("CUDA out of memory."))
+    True
+    """
+    return isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)) is not None
 
 
 # --- the command --------------------------------------------------------------------------------
@@ -390,8 +470,17 @@ def _change(text: str) -> tuple[str, Any]:
         ) from None
 
 
+def _lasting(path: Path) -> Path:
+    """A path that leads to the same file from elsewhere, as a run may be resumed from there.
+
+    What is no file on a disk, such as a shell's <(…), has no other name than the one it came with.
+    """
+    return path.resolve() if path.is_file() else path.absolute()
+
+
 def run(options: argparse.Namespace) -> int:
     try:
+        from tfmlib import parallel
         from tfmlib.session import train_run  # takes seconds, and a person may think again
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
@@ -399,5 +488,6 @@ def run(options: argparse.Namespace) -> int:
     if "changes" in given:
         given["changes"] = dict(given["changes"])
     for name in {"source", "target"} & given.keys():
-        given[name] = str(Path(given[name]).resolve())  # a run may be resumed from elsewhere
-    return train_run(Run(options.out), given, options.resume, options.device, options.compile)
+        given[name] = str(_lasting(Path(given[name])))
+    code = train_run(Run(options.out), given, options.resume, options.device, options.compile)
+    return code if parallel.announced().size == 1 else parallel.end(code)

@@ -6,28 +6,38 @@ session of its own; the main one alone writes files and prints.
 
 import errno
 import os
-import re
 import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields, replace
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import torch
 from sacrebleu import corpus_bleu
-from tqdm import tqdm
 
 from tfmlib import checkpoint, data, parallel, train
 from tfmlib.checkpoint import Checkpoint, CheckpointError
+from tfmlib.log import Log, cut_back
 from tfmlib.model import Transformer, TransformerConfig
-from tfmlib.parallel import WorkerLost, World
-from tfmlib.run import Log, Run, RunError, Settings, checksum, cut_back, torchrun_job
+from tfmlib.onlooker import ONLOOKER, Progress
+from tfmlib.parallel import ALONE, WorkerLost, World
+from tfmlib.run import (
+    Run,
+    RunError,
+    Settings,
+    checksum,
+    first_difference,
+    is_out_of_memory,
+    step_in_name,
+)
 from tfmlib.tokenizer import Tokenizer
 
-SECONDS_BETWEEN_LINES = 10.0  # where no terminal shows a bar
 SECONDS_FOR_THE_MAIN_PROCESS = 3.0  # to speak for all
+BYTES_A_WEIGHT = 16  # in float32: the weight, its gradient and Adam's two moments
+MOST_BYTES = 2**50  # more than any machine has
 
 
 class Stopped(Exception):  # noqa: N818
@@ -36,6 +46,13 @@ class Stopped(Exception):  # noqa: N818
     def __init__(self, number: int):
         super().__init__(signal.Signals(number).name)
         self.exit_code = 128 + number  # as shells have it
+
+
+class GivenUp(BaseException):
+    """A signal came while the run was validated, which changes nothing and can be made up.
+
+    It is no Exception, as those that compute a score might take that for their own.
+    """
 
 
 # --- where and how to compute -------------------------------------------------------------------
@@ -80,11 +97,11 @@ class Session:
         self, run: Run, given: dict[str, Any], resume: bool, device: torch.device, world: World
     ):
         self.run, self.world, self.device = run, world, device
-        about = _look_at(run, resume, _is_restart(world))
+        about = _look_at(run, resume or _goes_on(run, world))
         self.is_new = about is None
         self.settings = _settle(about, given, device)
         world.wait()  # all have looked at the folder before one of them writes
-        tokenizer = run.read_tokenizer(self.settings) if about else None
+        tokenizer = run.read_tokenizer(about) if about else None
         self.task = self.settings.make_task(tokenizer)
         self.config = _configure(about, self.settings, self.task.tokenizer)
         self.checksum = _compare_data(about, self.task, run)
@@ -93,12 +110,18 @@ class Session:
             for part in (self.task.train, self.task.validation)
         )
         torch.manual_seed(self.settings.seed)
+        _require_possible(self.config)
         self.model = Transformer(self.config).to(device)
         self.optimizer = train.make_optimizer(self.model, fused=True)
         self.step, self.best = 0, None
         self.lock: BinaryIO | None = None  # of the folder
+        self.is_kept = False  # whether files tell the settings, so that nobody need repeat them
         self.scoring = ""  # what is being scored, if not a step is taken
-        self._go_on_from(_load_newest(run))
+        self.may_give_up = False  # whether a signal may break off what is being done
+        self.is_validated = False  # whether the log has a validation of this step
+        found = run.checkpoints()
+        self.loaded = found[-1] if found else None
+        self._go_on_from(_load_newest(found))
         if world.total(self.step) != world.size * self.step:
             raise RunError(
                 f"not every process finds the checkpoint of step {self.step}; --out must be a "
@@ -114,6 +137,7 @@ class Session:
                 f"{self.settings.steps}; ask for more steps."
             )
         checkpoint.restore(last, self.model, self.optimizer)
+        _require_own(self.loaded, last, self.settings)
         self.step, self.best = last.step, last.best
 
     def open_folder(self) -> None:
@@ -121,21 +145,36 @@ class Session:
         self.run.folder.mkdir(parents=True, exist_ok=True)
         self.lock = self.run.hold()
         self._require_untouched()
+        if not self.is_new:  # first of all, as it may refuse
+            kept = cut_back(self.run.log, self.step)
+            self.is_validated = any(e["step"] == self.step and "validation" in e for e in kept)
         self.run.remove_leftovers()
         if self.is_new:
             self.run.write_tokenizer(self.task.tokenizer)
         self.run.write(self.settings, asdict(self.config), self.checksum)
-        cut_back(self.run.log, self.step)
+        self.is_kept = True
+        self._find_best()
 
     def _require_untouched(self) -> None:
         """Until the folder was ours, another process may have trained in it."""
         newest = (self.run.checkpoints() or [None])[-1]
-        loaded = self.run.checkpoint(self.step) if self.step else None
-        if newest != loaded or self.run.has_begun() == self.is_new:
+        if newest != self.loaded or self.run.has_begun() == self.is_new:
             raise RunError(
                 f"another process has trained in {self.run.folder} just now; resume it again, "
                 "or choose another folder."
             )
+
+    def _find_best(self) -> None:
+        """Forget the best score if the weights that reached it are gone, so that others count."""
+        if self.best is None:
+            return
+        try:
+            found = checkpoint.load(self.run.best).best
+        except CheckpointError as error:
+            print(f"{error} The next validation writes it again.", file=ONLOOKER)
+            found = None
+        if found != self.best:  # also if it was written after the checkpoint that we go on from
+            self.best = None
 
     def where_it_stands(self) -> str:
         """What a person who resumes a run wants to know first."""
@@ -154,24 +193,33 @@ class Session:
     def take_steps(self, caught: list[int], compiled: bool = False) -> None:
         """Take the steps that are left, and save the last one; a signal ends them earlier."""
         forward = self.world.wrap(self.model, self.device)
+        self.is_kept = True  # the main process has opened the folder before it came here
         forward = torch.compile(forward) if compiled else forward
         log = Log(self.run.log) if self.world.is_main else None
         progress = Progress(self.step, self.settings.steps, self.world.is_main)
         try:
+            if self.step > 0:
+                if log is not None:
+                    self._make_up_validation(log, progress, caught)
+                self._stop_if_asked(log, caught)
             for step in progress.watch(self._steps(forward)):
                 self.step = step.number
                 if log is not None:
                     log.write(_entry(step, progress.seconds))
-                    self._validate_and_save(log, progress)
-                if self._is_anyone_asked_to_stop(caught):
-                    if log is not None:
-                        self._save(log)
-                    self.world.wait()  # torchrun ends all as soon as one has ended
-                    raise Stopped(caught[0] if caught else signal.SIGTERM)
+                    self._validate_and_save(log, progress, caught)
+                self._stop_if_asked(log, caught)
         finally:
             progress.close()
             if log is not None:
                 log.close()
+
+    def _stop_if_asked(self, log: Log | None, caught: list[int]) -> None:
+        if not self._is_anyone_asked_to_stop(caught):
+            return
+        if log is not None:
+            self._save(log)
+        self.world.wait()  # torchrun ends all as soon as one has ended
+        raise Stopped(caught[0] if caught else signal.SIGTERM)
 
     def _is_anyone_asked_to_stop(self, caught: list[int]) -> bool:
         """One process may have got a signal that the others have not."""
@@ -198,24 +246,59 @@ class Session:
 
     # --- what the main process does between steps
 
-    def _validate_and_save(self, log: Log, progress: "Progress") -> None:
-        is_last = self.step == self.settings.steps
-        if is_last or self.step % self.settings.validate_every == 0:
-            scores = self._validate(log)
-            progress.tell(f"step {self.step}: validation {told(scores)}")
-        if is_last or self.step % self.settings.save_every == 0:
+    def _validate_and_save(self, log: Log, progress: Progress, caught: list[int]) -> None:
+        if self._is_validation_due():
+            scores = self._validate(caught)
+            if scores is not None:
+                log.write({"step": self.step, "validation": scores})
+                self._keep_if_best(scores)
+                progress.tell(f"step {self.step}: validation {told(scores)}")
+        if self._is_last() or self.step % self.settings.save_every == 0:
             self._save(log)
 
-    def _validate(self, log: Log) -> dict[str, float]:
+    def _is_last(self) -> bool:
+        return self.step == self.settings.steps
+
+    def _is_validation_due(self) -> bool:
+        return self._is_last() or self.step % self.settings.validate_every == 0
+
+    def _make_up_validation(self, log: Log, progress: Progress, caught: list[int]) -> None:
+        """Validate the step that a run goes on from, if a signal or a lost file makes it needed."""
+        are_best_missing = self._is_last() and self.best is None
+        if not self._is_validation_due() or (self.is_validated and not are_best_missing):
+            return
+        scores = self._validate(caught)
+        if scores is None:
+            return
+        self._keep_if_best(scores)
+        # The checkpoint of the step is there, but of an earlier best. What the log tells comes
+        # last: were we killed before, all this would be done again.
+        self._save(log)
+        if not self.is_validated:
+            log.write({"step": self.step, "validation": scores})
+        progress.tell(f"step {self.step}: validation {told(scores)}")
+
+    def _validate(self, caught: list[int]) -> dict[str, float] | None:
+        """How well the weights of this step do; None if a signal has asked for an end before."""
         self.scoring = "the validation"
-        scores = score(self.model, self.task.tokenizer, self.task.validation)
-        scores["loss"] = train.mean_loss(self.model, self.validation)
+        try:
+            try:
+                self.may_give_up = True  # only within, or a signal's GivenUp might get past us
+                if caught:
+                    raise GivenUp
+                scores = score(self.model, self.task.tokenizer, self.task.validation)
+                scores["loss"] = train.mean_loss(self.model, self.validation)
+            finally:
+                self.may_give_up = False
+        except GivenUp:
+            scores = None
         self.scoring = ""
-        log.write({"step": self.step, "validation": scores})
+        return scores
+
+    def _keep_if_best(self, scores: dict[str, float]) -> None:
         if self.best is None or _standing(scores) > _standing(self.best):
             self.best = {"step": self.step, **scores}
             checkpoint.save(self.run.best, self._take(optimizer=None))
-        return scores
 
     def _save(self, log: Log) -> None:
         log.sync()  # what is before a checkpoint is never logged again
@@ -275,26 +358,28 @@ def told(scores: dict[str, float]) -> str:
 # --- how a session begins -----------------------------------------------------------------------
 
 
-def _is_restart(world: World) -> bool:
-    """Whether torchrun has started us again; on several machines it may tell only some of us."""
-    return world.total(int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0))) > 0
+def _goes_on(run: Run, world: World) -> bool:
+    """Whether torchrun has started us again, to go on with what it began, and with no other run.
 
-
-def _look_at(run: Run, resume: bool, is_restart: bool) -> dict[str, Any] | None:
-    """What the folder says of a run that has begun in it; nothing if none has.
-
-    Who is started again goes on with what the same torchrun began, and with no other run.
+    On several machines it may tell only some of us of the restart, and the main process alone has
+    the torchrun that noted itself. So all must call, whatever they find.
     """
+    is_restart = world.total(int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0))) > 0
+    is_same_job = world.total(world.is_main and run.has_begun_in_this_job()) > 0
+    return is_restart and is_same_job
+
+
+def _look_at(run: Run, may_go_on: bool) -> dict[str, Any] | None:
+    """What the folder says of a run that has begun in it; nothing if none has."""
     if not run.has_begun():
         run.require_room()
         return None
-    about = run.read() if resume or is_restart else {}
-    if not resume and (not is_restart or about.get("job") != torchrun_job()):
+    if not may_go_on:
         raise RunError(
             f"{run.folder} holds a run already; add --resume to go on with it, "
             "or choose another folder."
         )
-    return about
+    return run.read()
 
 
 def _settle(about: dict[str, Any] | None, given: dict[str, Any], device: torch.device) -> Settings:
@@ -324,129 +409,75 @@ def _configure(
 def _compare_data(about: dict[str, Any] | None, task: data.Task, run: Run) -> str:
     found = checksum(task)
     if about and about["data"] != found:
+        old = "bring the old files back"
+        if about["settings"].task is not None:  # they come from a package, not from files
+            old = "num2words may be of another version: install the one from then"
         raise RunError(
             f"the sentences are not those that {run.folder} began with; "
-            "bring the old files back, or begin another run."
+            f"{old}, or begin another run."
         )
     return found
 
 
-def _load_newest(run: Run) -> Checkpoint | None:
-    """The last checkpoint; if it is damaged, say how to go on from the one before."""
-    *earlier, newest = run.checkpoints() or [None]
-    if newest is None:
+def _require_possible(config: TransformerConfig) -> None:
+    """Tell of sizes that no machine can hold, which torch would not even try, or try forever."""
+    D, F, layers = config.d_model, config.d_ff, config.encoder_layers + config.decoder_layers
+    weights = config.vocab_size * D + layers * (4 * D * D + 2 * D * F)  # at least
+    if weights * BYTES_A_WEIGHT > MOST_BYTES:
+        raise MemoryError
+
+
+def _require_own(path: Path, found: Checkpoint, settings: Settings) -> None:
+    """Refuse a checkpoint that came from another run, or has not the name that it was given."""
+    difference = first_difference(found.settings, settings)
+    if difference:
+        raise RunError(
+            f"{path} belongs to another run: it was made with {difference}; move it elsewhere."
+        )
+    if step_in_name(path) != found.step:
+        raise RunError(
+            f"{path} holds step {found.step}, which contradicts its name; "
+            "give it the name of its step, or move it elsewhere."
+        )
+
+
+def _load_newest(found: list[Path]) -> Checkpoint | None:
+    """The last of the checkpoints; if it is damaged, say how to go on from the one before."""
+    if not found:
         return None
     try:
-        return checkpoint.load(newest)
+        return checkpoint.load(found[-1])
     except CheckpointError as error:
-        raise RunError(f"{error} {_way_out(newest, earlier)}") from None
+        raise RunError(f"{error} {_way_out(found)}") from None
 
 
-def _way_out(damaged, earlier) -> str:
-    for path in reversed(earlier):
-        try:
-            step = checkpoint.load(path).step
-        except CheckpointError:
-            continue
-        return f"{path.name} is whole: delete {damaged} and resume to go on from step {step}."
-    return f"No other checkpoint is whole: delete {damaged} and resume to begin at step 1."
-
-
-# --- progress -----------------------------------------------------------------------------------
-
-
-class Onlooker:
-    """Standard error; if nobody reads it, training goes on all the same, and the log tells all."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(sys.stderr, name)
-
-    def isatty(self) -> bool:
-        return sys.stderr is not None and sys.stderr.isatty()  # None: closed before we began
-
-    def write(self, text: str) -> None:
-        with suppress(OSError):
-            if sys.stderr is not None:
-                sys.stderr.write(text)
-
-    def flush(self) -> None:
-        with suppress(OSError):
-            if sys.stderr is not None:
-                sys.stderr.flush()
-
-    def interrupt(self, text: str) -> None:
-        """For a signal's handler: `write` may be at work, and must not be called within itself."""
-        with suppress(OSError):
-            if sys.stderr is not None:
-                os.write(sys.stderr.fileno(), text.encode())
-
-
-ONLOOKER = Onlooker()
-
-
-class Progress:
-    """Loss, tokens per second and time left: a bar on a terminal, else a line now and then."""
-
-    def __init__(self, done: int, steps: int, is_shown: bool):
-        self.done, self.steps, self.is_shown = done, steps, is_shown
-        self.has_bar = is_shown and ONLOOKER.isatty()
-        self.bar = tqdm(
-            initial=done, total=steps, unit="step", disable=not self.has_bar, file=ONLOOKER
-        )
-        self.seconds = 0.0  # that the last step took
-        self.tokens, self.all_seconds = 0, 0.0
-        self.began = self.told = time.monotonic()
-
-    def watch(self, steps: Iterator[train.Step]) -> Iterator[train.Step]:
-        """Hand on the steps, and show each of them."""
-        first = self.done
-        while True:
-            began = time.perf_counter()
-            step = next(steps, None)
-            if step is None:
-                return
-            self.seconds = time.perf_counter() - began
-            self.all_seconds += self.seconds
-            self.tokens += step.tokens
-            self.done = step.number
-            speed = f"{self.tokens / self.all_seconds:,.0f}"
-            self.bar.set_postfix_str(f"loss {step.loss:.3f}, {speed} tokens/s", refresh=False)
-            self.bar.update()
-            now = time.monotonic()
-            if not self.has_bar and now - self.told >= SECONDS_BETWEEN_LINES:
-                self.told = now
-                each = (now - self.began) / (self.done - first)
-                left = tqdm.format_interval(each * (self.steps - self.done))
-                self.tell(
-                    f"step {self.done} of {self.steps}: loss {step.loss:.3f}, "
-                    f"{speed} tokens/s, {left} left"
-                )
-            yield step
-
-    def tell(self, message: str) -> None:
-        """Print a line above the bar."""
-        if self.is_shown:
-            self.bar.write(message, file=ONLOOKER)
-
-    def close(self) -> None:
-        self.bar.close()
+def _way_out(found: list[Path]) -> str:
+    whole, damaged = checkpoint.split_damaged(found)
+    delete = f"delete {' and '.join(map(str, damaged))} and resume"
+    if whole is None:
+        return f"No other checkpoint is whole: {delete} to begin at step 1."
+    return f"{whole.name} is whole: {delete} to go on from step {step_in_name(whole)}."
 
 
 # --- what may stop a session --------------------------------------------------------------------
 
 
 @contextmanager
-def caught_signals(is_told: bool) -> Iterator[list[int]]:
+def caught_signals(session: Session) -> Iterator[list[int]]:
     """Ctrl-C and a request to end are only noted: the step is finished and saved first.
 
-    A second one changes nothing; who cannot wait may kill the process, as no file suffers.
+    A validation is given up, as torchrun kills who does not end soon. A second signal changes
+    nothing; who cannot wait may kill the process, as no file suffers.
     """
     caught: list[int] = []
 
     def note(number: int, _) -> None:
-        if is_told and not caught:  # at once, as a validation may take a while
+        if session.world.is_main and not caught:
             ONLOOKER.interrupt("\nStopping when this step is done and saved.\n")
         caught.append(number)
+        if session.may_give_up:
+            session.may_give_up = False  # one is enough
+            raise GivenUp
 
     old = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -473,94 +504,123 @@ def train_run(
     run: Run, given: dict[str, Any], resume: bool, device_name: str, compiled: bool
 ) -> int:
     """Begin or resume a run and take it to its end; return the exit code."""
-    session = None
-    is_main = os.environ.get("RANK", "0") == "0"
+    session, world = None, ALONE
+    options = _options(device_name, compiled)
     try:
         with _mistakes():
+            world = parallel.announced()
             device = choose_device(device_name)
             world = parallel.join(device)
             session = Session(run, given, resume, device, world)
-            if is_main:
+            if world.is_main:
                 session.open_folder()
                 if resume or not session.is_new:  # torchrun may have started us again
                     print(session.where_it_stands(), file=ONLOOKER)
-        with caught_signals(is_main) as caught:
+        with caught_signals(session) as caught:
             try:
                 session.take_steps(caught, compiled)
             except Exception as error:  # torchrun may ask us to end before we have told why
-                return _give_up(error, session, run, compiled, is_main)
+                return _give_up(error, session, run, options, world)
         parallel.leave(world)  # the others need not wait for the test
-        if is_main:
+        if world.is_main:
             scores = session.test()
             count = len(session.task.test)
-            print(f"{run.folder}: test of {count:,} unseen sentences, {told(scores)}")
+            _print(f"{run.folder}: test of {count:,} unseen sentences, {told(scores)}")
         return 0
     except Exception as error:
-        return _give_up(error, session, run, compiled, is_main)
+        return _give_up(error, session, run, options, world)
     except KeyboardInterrupt:
-        if is_main:
-            print(f"Interrupted. {run.how_to_resume()}", file=ONLOOKER)
+        if world.is_main:
+            print(f"Interrupted. {_way_on(session, run, options)}", file=ONLOOKER)
         return 128 + signal.SIGINT
     finally:
         if session is not None:
             session.close()
 
 
+def _options(device_name: str, compiled: bool) -> list[str]:
+    """What no file keeps of the command, so that it has to be said again."""
+    device = [] if device_name == "auto" else ["--device", device_name]
+    return [*device, *(["--compile"] if compiled else [])]
+
+
+def _way_on(session: Session | None, run: Run, options: list[str], *flags: str) -> str:
+    """The command that goes on; before the flags of this one are in a file, it is this one."""
+    if not run.has_begun() or (session is not None and session.is_kept):
+        return run.how_to_resume(*flags, options=options)
+    return f"Give the same command again{', with ' * bool(flags)}{' '.join(flags)}."
+
+
+def _print(line: str) -> None:
+    """Print the last line of a run: all is done and saved, so nothing can make it fail."""
+    try:
+        try:
+            print(line, flush=True)
+        except UnicodeEncodeError as error:  # of the folder's name
+            writable = line.encode(error.encoding, "backslashreplace")
+            print(writable.decode(error.encoding), flush=True)
+    except OSError as error:
+        print(f"{line} (Standard output could not take this: {error.strerror}.)", file=ONLOOKER)
+        with suppress(OSError):  # or Python would try, and complain, again when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _give_up(
-    error: Exception, session: Session | None, run: Run, compiled: bool, is_main: bool
+    error: Exception, session: Session | None, run: Run, options: list[str], world: World
 ) -> int:
     """Tell a person why the session ends; a fault of the program goes its usual way."""
-    message = _sentence(error, session, run, compiled)
+    message = _sentence(error, session, run, options)
     if message is None:
         raise error
-    if isinstance(error, RunError | FloatingPointError) and not is_main:
+    if isinstance(error, RunError | FloatingPointError) and not world.is_main:
         # The main process has found the same, and torchrun will end this one. Who is still
         # there after a while has a problem of its own, such as a file that only others see.
         time.sleep(SECONDS_FOR_THE_MAIN_PROCESS)
-    if is_main or not isinstance(error, Stopped):
+    if world.is_main or not isinstance(error, Stopped):
         print(message, file=ONLOOKER)
     return error.exit_code if isinstance(error, Stopped) else 1
 
 
-def _out_of_memory(session: Session | None, run: Run) -> str:
+def _out_of_memory(session: Session | None, run: Run, options: list[str]) -> str:
     if session is None:
         return "There is not enough memory for the model: make it smaller (--preset, --set)."
     lacking = f"There is not enough memory for {session.scoring or f'step {session.step + 1}'}: "
     size = session.settings.batch_size
     if session.scoring or size == 1:
         smaller = "free some, or begin another run with a smaller model (--preset, --set). "
-        return lacking + smaller + run.how_to_resume()
+        return lacking + smaller + _way_on(session, run, options)
     return (
         f"{lacking}lower --batch-size, now {size}, let torchrun share the batch among more "
         "machines, or begin another run with a smaller model. "
-        + run.how_to_resume("--batch-size", str(size // 2))
+        + _way_on(session, run, options, "--batch-size", str(size // 2))
     )
 
 
-_NO_MEMORY = re.compile("out of memory|not enough memory|can(no|')t allocate memory", re.IGNORECASE)
-
-
-def _sentence(error: Exception, session: Session | None, run: Run, compiled: bool) -> str | None:
+def _sentence(
+    error: Exception, session: Session | None, run: Run, options: list[str]
+) -> str | None:
     """What to tell a person of an error; None if it is a fault of the program."""
     if isinstance(error, RunError | CheckpointError):
         return str(error)
+    way_on = _way_on(session, run, options)
     if isinstance(error, Stopped):
-        return f"Stopped by {error} after step {session.step}, and saved. {run.how_to_resume()}"
+        return f"Stopped by {error} after step {session.step}, and saved. {way_on}"
     if isinstance(error, WorkerLost):
-        return f"{error} {run.how_to_resume()}"
+        return f"{error} {way_on}"
     if isinstance(error, FloatingPointError):
         lower = f"{session.settings.peak / 2:g}"
         return (
             f"{error} Nothing was overwritten. The same settings would lead here again: lower "
             "--peak, and if that does not help, begin another run. "
-            f"{run.how_to_resume('--peak', lower)}"
+            f"{_way_on(session, run, options, '--peak', lower)}"
         )
-    if isinstance(error, MemoryError | torch.OutOfMemoryError) or _NO_MEMORY.search(str(error)):
-        return _out_of_memory(session, run)
+    if is_out_of_memory(error):
+        return _out_of_memory(session, run, options)
     if isinstance(error, OSError):
         is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         what = "The disk is full" if is_full else f"Could not write ({error.strerror})"
-        return f"{what}; what was saved before is whole. {run.how_to_resume()}"
-    if compiled and type(error).__module__.startswith(("torch._dynamo", "torch._inductor")):
+        return f"{what}; what was saved before is whole. {way_on}"
+    is_compiled = "--compile" in options
+    if is_compiled and type(error).__module__.startswith(("torch._dynamo", "torch._inductor")):
         return f"torch could not compile the model ({type(error).__name__}); leave out --compile."
     return None

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tfmlib.data import LONGEST, encode_source, encode_target
-from tfmlib.run import Run, RunError
+from tfmlib.onlooker import ONLOOKER
+from tfmlib.run import Run, RunError, is_out_of_memory
 from tfmlib.tokenizer import Tokenizer, split_words
 
 if TYPE_CHECKING:
+    from tfmlib.checkpoint import Checkpoint
     from tfmlib.model import Transformer
     from tfmlib.plots import Picture
 
@@ -100,14 +102,9 @@ def load(path: str | Path) -> Translator:
             f"{path} is a file, and not in the folder of a run; expected such a folder, "
             "or a checkpoint in it."
         )
-    settings = run.read()["settings"]
-    if path.is_dir():
-        found = [run.best] if run.best.exists() else run.checkpoints()[-1:]
-        if not found:
-            raise RunError(f"{run.folder} has no checkpoint yet; train it for longer.")
-        path = found[0]
-    tokenizer = run.read_tokenizer(settings)
-    found = checkpoint.load(path)
+    about = run.read()
+    found, path = _load_best(run) if path.is_dir() else (checkpoint.load(path), path)
+    tokenizer = run.read_tokenizer(about)
     if found.config.vocab_size != tokenizer.vocab_size:
         raise RunError(
             f"{path} is of a model with {found.config.vocab_size} tokens, but the run's "
@@ -116,6 +113,31 @@ def load(path: str | Path) -> Translator:
     model = Transformer(found.config).eval()
     checkpoint.restore(found, model)
     return Translator(model, tokenizer)
+
+
+def _load_best(run: Run) -> tuple["Checkpoint", Path]:
+    """The best weights of a run, or its last ones as long as none were validated, and their path.
+
+    If they are lost, a person may choose the last checkpoint; they might not do as well.
+    """
+    from tfmlib import checkpoint
+    from tfmlib.checkpoint import CheckpointError
+
+    try:
+        if run.best.exists():
+            return checkpoint.load(run.best), run.best
+        if not run.checkpoints():
+            raise RunError(f"{run.folder} has no checkpoint yet; train it for longer.")
+        last = run.checkpoints()[-1]
+        found = checkpoint.load(last)
+        if found.best is not None:  # so there were best weights
+            checkpoint.load(run.best)
+        return found, last
+    except CheckpointError as error:
+        whole, _ = checkpoint.split_damaged(run.checkpoints())
+        if whole is None:
+            raise
+        raise RunError(f"{error} {whole} is whole: name it to translate with that.") from None
 
 
 # --- the command --------------------------------------------------------------------------------
@@ -139,8 +161,10 @@ def _allow_texts_after_options(parser: argparse.ArgumentParser) -> None:
 
     def parse_known_args(args=None, namespace=None):
         namespace, rest = parse(args, namespace)
-        if not any(word.startswith("-") for word in rest):
-            namespace.texts, rest = namespace.texts + rest, []
+        end = rest.index("--") if "--" in rest else len(rest)  # of what may be options
+        if not any(word.startswith("-") for word in rest[:end]):
+            namespace.texts += rest[:end] + rest[end + 1 :]
+            rest = []
         return namespace, rest
 
     parser.parse_known_args = parse_known_args
@@ -158,27 +182,38 @@ def run(options: argparse.Namespace) -> int:
     except UnicodeEncodeError as error:
         letter = error.object[error.start]
         hint = "set PYTHONIOENCODING=utf-8"
-        print(f"The output in {error.encoding} cannot have {letter!r}; {hint}.", file=sys.stderr)
+        print(f"The output in {error.encoding} cannot have {letter!r}; {hint}.", file=ONLOOKER)
         return 1
     except (RunError, ValueError) as error:
-        print(error, file=sys.stderr)
+        print(error, file=ONLOOKER)
         return 1
     except KeyboardInterrupt:
         return 130
+    except (MemoryError, RuntimeError, TypeError) as error:  # torch raises any of them
+        if not is_out_of_memory(error):
+            raise
+        print(_out_of_memory(options.beam), file=ONLOOKER)
+        return 1
     except OSError as error:
         return _tell(error)
+
+
+def _out_of_memory(beams: int) -> str:
+    if beams == 1:
+        return "There is not enough memory to translate; free some."
+    return f"There is not enough memory to follow {beams:,} beginnings; lower --beam."
 
 
 def _tell(error: OSError) -> int:
     """Say what could not be read or written; a reader that has had enough, as head has, may go."""
     if error.filename is not None:
-        print(f"{error.filename}: {error.strerror}.", file=sys.stderr)
+        print(f"{error.filename}: {error.strerror}.", file=ONLOOKER)
         return 1
     # Nothing more can be written, and Python would complain again when it ends.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if error.errno in (errno.EPIPE, errno.EINVAL):  # Windows says the latter
         return 0
-    print(f"Could not write the translation: {error.strerror}.", file=sys.stderr)
+    print(f"Could not write the translation: {error.strerror}.", file=ONLOOKER)
     return 1
 
 
@@ -207,7 +242,7 @@ def _standard_input() -> Iterable[str]:
     if sys.stdin is None:
         raise RunError("there is no standard input to read; name a text.")
     if sys.stdin.isatty():
-        print("Type a text and press Enter; Ctrl-C ends.", file=sys.stderr)
+        print("Type a text and press Enter; Ctrl-C ends.", file=ONLOOKER)
     _use_utf8(sys.stdin)
     # A line that is no text is told when it is its turn, and the others are translated.
     sys.stdin.reconfigure(errors="surrogateescape")
@@ -222,7 +257,7 @@ def _filter(translator: Translator, texts: Iterable[str], beams: int, is_stream:
             (translation,) = translator.translate([text], beams)
         except UnknownText as error:
             where = f"line {number}: " if is_stream else ""
-            print(f"{where}{error}", file=sys.stderr)
+            print(f"{where}{error}", file=ONLOOKER)
             translation, exit_code = "", 1
         print(translation, flush=True)
     return exit_code
@@ -234,5 +269,5 @@ def _draw(translator: Translator, options: argparse.Namespace) -> int:
     print(translation)
     picture = translator.show_attention(text.strip(), translation)
     options.show_attention.write_bytes(picture.png())
-    print(f"{options.show_attention}: {picture.alt}", file=sys.stderr)
+    print(f"{options.show_attention}: {picture.alt}", file=ONLOOKER)
     return 0
