@@ -24,7 +24,7 @@ test: $(INSTALLED)           ## run every test, notebooks and browser included
 
 lab: $(INSTALLED)            ## work the exercises in JupyterLab
 	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks \
-		--LabApp.app_settings_dir=$(CURDIR)/book/_lab
+		--LabApp.app_settings_dir="$(CURDIR)/book/_lab"
 
 notebooks: $(INSTALLED)      ## compile what changed in the manuscript: ONLY=04 one chapter, FORCE=1 run all again
 	$(BIN)/python -m book.compile $(if $(ONLY),--only $(ONLY)) $(if $(FORCE),--force)

@@ -67,6 +67,7 @@ class Reader:
         return self.page.evaluate(read, [self.id, address])
 
     def go(self, address: str) -> "Reader":
+        self.page.goto("about:blank")  # or one that differs from this in its hash is no new page
         self.page.goto(address, wait_until="domcontentloaded")
         self.box.wait_for()
         return self

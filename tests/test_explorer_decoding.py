@@ -371,6 +371,28 @@ def test_a_beginning_tells_what_follows_when_it_is_chosen_or_pointed_at(reader):
     assert "nothing follows" in detail.inner_text()
 
 
+def test_what_is_given_up_says_so_when_it_is_pointed_at_chosen_or_linked_to(reader):
+    seen = 0
+    detail = reader.box.locator(".tfm-panels > div").first
+    for preset, model in STARTS:
+        for width in range(1, 6):
+            choose(reader, preset, model, width)
+            reader.control("end").click()
+            for open_node in reader.box.locator('.tfm-node[data-fate="open"]').all():
+                open_node.hover()
+                assert "The search ended before" in detail.inner_text()
+                open_node.click()
+                assert chosen(reader) == open_node.get_attribute("data-words")
+                assert "The search ended before" in detail.inner_text()
+                seen += 1
+    assert seen > 10
+    choose(reader, "greedy-errs", "trained")
+    reader.control("end").click()
+    reader.box.locator('.tfm-node[data-fate="open"]').first.click()
+    reader.go(reader.address_when_settled())
+    assert "The search ended before" in detail.inner_text()
+
+
 def test_a_mouse_that_rests_on_a_beginning_leaves_the_detail_to_the_keyboard(reader):
     reader.control("forward").click()
     node(reader, "not").hover()

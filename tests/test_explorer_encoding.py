@@ -357,9 +357,8 @@ def test_the_offset_can_be_read_from_the_slowest_hand(reader):
 def test_settings_survive_a_reload(reader):
     settings = random_settings(5) | {"show": "rotation", "shift": -7}
     reader.choose(**settings)
-    reader.page.wait_for_url(re.compile(r"explorer-clock\.shift=-7"))
-    shown = reader.shown()
-    reader.go(reader.page.url)
+    address, shown = reader.address_when_settled(), reader.shown()
+    reader.go(address)
     assert reader.settings == {"preset": "clock", **settings}
     assert reader.shown() == shown
 
@@ -380,8 +379,7 @@ def test_two_explorers_of_a_page_do_not_disturb_each_other(reader):
     other.control("dial-2").check()
     assert reader.control("dial-3").is_checked()
     assert other.control("dial-2").is_checked()
-    reader.page.wait_for_url(re.compile(r"explorer-rotation\.pair=2"))
-    reader.go(reader.page.url)
+    reader.go(other.address_when_settled())
     assert (reader.settings["pair"], other.settings["pair"]) == (3, 2)
     reader.control("reset").click()
     assert reader.settings == {"preset": "clock", **PRESETS["clock"]["settings"]}
@@ -453,8 +451,7 @@ def test_a_wide_table_scrolls_by_keyboard_and_shows_the_chosen_hand(visit):
     )
     table.evaluate("table => { table.scrollLeft = 7; }")
     reader.control("position").press("ArrowRight")
-    two_frames = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    reader.page.evaluate(two_frames)
+    reader.page.evaluate(NEXT_FRAMES)
     assert table.evaluate("table => table.scrollLeft") == 7  # not back to the chosen hand
     table.focus()
     before = table.evaluate("table => table.scrollLeft")

@@ -183,8 +183,7 @@ digest = hashlib.sha256()
 for weight in model.parameters():
     digest.update(weight.detach().numpy().tobytes())
 results = {"losses": losses, "tokens": tokens, "weights": digest.hexdigest(),
-           "validation": train.mean_loss(model, data.Batches(task.validation, task.tokenizer, 2),
-                                         world),
+           "validation": train.mean_loss(model, data.Batches(task.validation, task.tokenizer, 2)),
            "ranks": world.total(10 ** world.rank)}
 with open(f"{folder}/{world.size}-{world.rank}.json", "w") as file:
     json.dump(results, file)
@@ -436,22 +435,37 @@ def test_a_job_that_is_asked_to_stop_saves_its_last_step(train_command, tmp_path
     assert last_saved(run) == step >= 7
 
 
-# The command, but its first validation takes longer than torchrun waits before it kills.
+# The command, but its first validation takes as many seconds, and processes meet in fewer.
 VALIDATING = """
 import sys, time
+from datetime import timedelta
 from pathlib import Path
-from tfmlib import session
+from tfmlib import parallel, session
 from tfmlib.__main__ import main
 
-marker, *arguments = sys.argv[1:]
+marker, seconds, *arguments = sys.argv[1:]
+parallel.TIME_TO_MEET = timedelta(seconds=0.8 * float(seconds))
+score = session.score
 
-def score(*_):
+def slow_score(*given):
+    session.score = score
     Path(marker).touch()
-    time.sleep(60)
+    time.sleep(float(seconds))
+    return score(*given)
 
-session.score = score
+session.score = slow_score
 sys.exit(main(arguments))
 """
+
+
+@no_torchrun
+def test_the_others_wait_for_a_validation_longer_than_they_need_to_meet(train_command, tmp_path):
+    run, output, marker, script = (tmp_path / name for name in ("run", "output", "marker", "long"))
+    script.write_text(VALIDATING, encoding="utf-8")
+    command = [str(script), str(marker), "25", *train_command, f"--out={run}", "--steps=3"]
+    with started(*command, output=output, processes=2) as job:
+        assert job.wait() == 0, job.text
+    assert last_saved(run) == len(steps(run)) == 3
 
 
 @no_torchrun
@@ -460,7 +474,8 @@ def test_a_job_that_is_interrupted_in_a_long_validation_saves_its_step_in_time(
 ):
     run, output, marker, script = (tmp_path / name for name in ("run", "output", "marker", "long"))
     script.write_text(VALIDATING, encoding="utf-8")
-    command = [str(script), str(marker), *train_command, f"--out={run}", "--validate-every=7"]
+    command = [str(script), str(marker), "60"]  # longer than torchrun waits before it kills
+    command += [*train_command, f"--out={run}", "--validate-every=7"]
     with started(*command, "--save-every=1000", output=output, processes=2) as job:
         patience = time.monotonic() + SECONDS
         while not marker.exists():

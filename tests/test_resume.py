@@ -329,6 +329,7 @@ def score_and_signal(model, *others):
         model.eval()
         os.kill(os.getpid(), {number:d})
         time.sleep(40)
+        print("The validation went on.")
     return score(model, *others)
 
 session.score = score_and_signal
@@ -342,9 +343,8 @@ def test_a_signal_ends_a_validation_at_once_and_it_is_made_up_later(
     run = tmp_path / "run"
     signalling = SIGNAL_IN_VALIDATION.format(call=step // 50, number=number)
     command = [*flags, f"--steps={STEPS}", f"--out={run}"]
-    began = time.monotonic()
     assert process.run(*command, before=signalling) == 128 + number, process.text
-    assert time.monotonic() - began < 30
+    assert "The validation went on." not in process.text
     assert f"Stopped by {number.name} after step {step}, and saved." in process.text
     assert last_step(run) == last_saved(run) == step
     validated = [entry["step"] for entry in entries(run) if "validation" in entry]

@@ -333,11 +333,24 @@ def test_best_weights_that_are_gone_are_not_silently_replaced_by_others(learned,
     assert line.endswith(f" {last} is whole: name it to translate with that.")
 
 
-@pytest.mark.parametrize("beams", [900_000_000, 10**17, 10**30])
-def test_more_beams_than_memory_has_room_for_are_told(learned, capsys, beams):
+@pytest.mark.parametrize("beams", [10**17, 10**30])  # what no system can promise
+def test_more_beams_than_there_can_be_are_told(learned, capsys, beams):
     code, out, (line,) = translate(capsys, learned, "seven", f"--beam={beams}")
     assert (code, out) == (1, [])
     assert line == f"There is not enough memory to follow {beams:,} beginnings; lower --beam."
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("CPU allocator: not enough memory")])
+def test_too_little_memory_is_told(learned, capsys, monkeypatch, error):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(train, "translate", fail)
+    code, out, (line,) = translate(capsys, learned, "seven", "--beam=4")
+    assert (code, out) == (1, [])
+    assert line == "There is not enough memory to follow 4 beginnings; lower --beam."
+    _, _, (line,) = translate(capsys, learned, "seven")
+    assert line == "There is not enough memory to translate; free some."
 
 
 def test_a_fault_of_the_program_is_not_hidden(learned, capsys, monkeypatch):

@@ -19,7 +19,9 @@ from torch import distributed, nn
 from torch.distributed.rendezvous import rendezvous
 from torch.nn.parallel import DistributedDataParallel
 
-PATIENCE = timedelta(minutes=30)  # for one that does not answer; a dead one is noticed at once
+TIME_TO_MEET = timedelta(minutes=30)
+# Of those who wait for the first to validate; that one of them has died is noticed at once.
+LONGEST_WAIT = timedelta(days=1)
 
 
 class WorkerLost(RuntimeError):  # noqa: N818
@@ -105,10 +107,10 @@ def join(device: torch.device | str) -> World:
         torch.cuda.set_device(_own_gpu())  # "cuda" now means this one
     backend = "cpu:gloo,cuda:nccl" if _is_cuda(device) else "gloo"
     with during("the start"):
-        store, *_ = next(rendezvous("env://", rank, size, timeout=PATIENCE))
+        store, *_ = next(rendezvous("env://", rank, size, timeout=TIME_TO_MEET))
         store = distributed.PrefixStore(_agree(store, rank, size), store)
         distributed.init_process_group(
-            backend, store=store, rank=rank, world_size=size, timeout=PATIENCE
+            backend, store=store, rank=rank, world_size=size, timeout=LONGEST_WAIT
         )
     return world
 
@@ -125,11 +127,11 @@ def _agree(store: distributed.Store, rank: int, size: int) -> str:
         answer = store.get(f"answer/{word}").decode()
         store.set(f"heard/{rank}/{answer}", "")
         return answer
-    patience = time.monotonic() + PATIENCE.total_seconds()
+    patience = time.monotonic() + TIME_TO_MEET.total_seconds()
     for other in range(1, size):
         while not store.check([f"heard/{other}/{word}"]):
             if time.monotonic() > patience:
-                raise WorkerLost(f"process {other} did not come.")
+                raise WorkerLost  # and `during` tells when
             store.set(f"answer/{store.get(f'new/{other}').decode()}", word)
             time.sleep(0.01)
     return word

@@ -172,20 +172,21 @@ def _check_finite(value: float, name: str) -> None:
 
 
 @torch.no_grad()
-def mean_loss(model: Transformer, batches: data.Batches, world: World = ALONE) -> float:
+def mean_loss(model: Transformer, batches: data.Batches) -> float:
     """The cross-entropy of a token, without smoothing and without dropout, over an epoch."""
     device, pad_id = next(model.parameters()).device, model.config.pad_id
     was_training = model.training
     model.eval()
     total, count = 0.0, 0
     for batch in batches:
-        src, tgt, tokens = _own_rows(batch, world, pad_id)
-        inputs, targets = shift(tgt.to(device))
-        logits = model(src.to(device), inputs)  # (B, T-1, V)
-        total += cross_entropy(logits, targets, ignore_id=pad_id).item() * tokens.own
-        count += tokens.all
+        src, tgt = (torch.from_numpy(ids).to(device) for ids in batch)  # (B, S), (B, T)
+        inputs, targets = shift(tgt)
+        tokens = int((targets != pad_id).sum())
+        logits = model(src, inputs)  # (B, T-1, V)
+        total += cross_entropy(logits, targets, ignore_id=pad_id).item() * tokens
+        count += tokens
     model.train(was_training)
-    return world.total(total) / count
+    return total / count
 
 
 def translate(

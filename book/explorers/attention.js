@@ -65,7 +65,7 @@
     return Math.max(...printed.flatMap((row, i) => row.map((figure, j) => Math.abs(computed[i][j] - Number(figure)))));
   }
 
-  tfm.attention = { attend, wordsOf, headsByHand, rounding, deviation };
+  tfm.attention = { attend, wordsOf, headsByHand };
 
   // --- settings ---------------------------------------------------------------------------------
 

@@ -48,7 +48,7 @@
     return { root, steps };
   }
 
-  tfm.decoding = { lengthPenalty, beamSearch };
+  tfm.decoding = { beamSearch };
 
   // All that one picture shows: the search, as far as the reader has stepped.
   function compute(settings, data) {
@@ -233,6 +233,7 @@
     const soFar = make("p", {}, "so far: p = ", numbers);
     if (node.ended) return [title, soFar, make("p", {}, `The sentence ${howItEnds(view, node)}: nothing follows.`)];
     if (!node.kept) return [title, soFar, make("p", {}, "It fell out of the beam: nobody asks what would follow.")];
+    if (fate(view, node)[0] === "open") return [title, soFar, make("p", {}, "The search ended before it was asked what would follow.")];
     return [title, soFar, nextTokens(view.follow[node.words.join(" ")])];
   }
 
