@@ -105,7 +105,7 @@ class Reader:
 
     def address_when_settled(self) -> str:
         """The address once the settings stand in it."""
-        settled = "id => location.href === tfm.running[id].toAddress()"
+        settled = "id => location.href === tfm.running[id].toAddress().href"
         self.page.wait_for_function(settled, arg=self.id)
         return self.page.url
 

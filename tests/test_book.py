@@ -235,6 +235,12 @@ def test_a_figure_is_a_file_of_known_size_that_waits_to_be_seen(book):
             assert kept == pytest.approx(proportion, rel=0.01)
 
 
+def test_no_id_stands_twice_in_a_page(book):
+    for page in book.pages:
+        ids = [element["id"] for element in soup(page).select("[id]")]
+        assert sorted(set(ids)) == sorted(ids), page
+
+
 def test_every_page_has_one_title_and_skips_no_level_of_headings(book):
     for page in book.pages:
         levels = [int(tag.name[1]) for tag in soup(page).find_all(HEADINGS)]

@@ -88,6 +88,24 @@ def test_excerpts_have_neither_the_note_for_learners_nor_tex(address, chromium):
     page.close()
 
 
+def test_excerpts_keep_the_signs_of_a_formula(address, chromium):
+    page = open_page(chromium, f"{address}/search.html?q=softmax")
+    page.locator('#search-results li:has(a[href*="08-masks"]) p.context').first.wait_for()
+    texts = " ".join(page.locator("#search-results p.context").all_inner_texts())
+    assert "√d_k" in texts
+    page.close()
+
+
+def test_results_fit_a_telephone(address, chromium):
+    page = open_page(chromium, f"{address}/search.html?q=softmax")
+    page.set_viewport_size(TELEPHONE)
+    last = "document.querySelector('#search-results > p').textContent.includes('finished')"
+    page.wait_for_function(last)
+    page.evaluate(NEXT_FRAMES)
+    assert page.evaluate("document.documentElement.scrollWidth") <= TELEPHONE["width"]
+    page.close()
+
+
 def test_search_leads_to_the_exercise(place, chromium):
     page = open_page(chromium, f"{place}/search.html?q=4.3")
     page.get_by_role("link", name="Exercise 4.3: Attention weights").click()
@@ -182,6 +200,26 @@ def test_the_mode_button_goes_through_the_modes(chapter):
         seen.add(chapter.locator("html").get_attribute("data-mode"))
         assert chapter.locator(".theme-switch:visible").count() == 1
     assert seen == {"light", "dark", "auto"}
+
+
+def test_the_mode_button_keeps_the_focus_of_a_keyboard(chapter):
+    chapter.locator(".theme-switch-button").focus()
+    seen = []
+    for _ in range(3):
+        chapter.keyboard.press("Enter")
+        seen.append(chapter.locator("html").get_attribute("data-mode"))
+    assert sorted(seen) == ["auto", "dark", "light"]
+
+
+@pytest.mark.parametrize("button", [".primary-toggle", ".secondary-toggle", ".search-button"])
+def test_who_closes_what_a_button_opened_is_back_at_the_button(chapter, button):
+    chapter.set_viewport_size(TELEPHONE)
+    chapter.locator(f"{button}:visible").first.focus()
+    chapter.keyboard.press("Enter")
+    chapter.wait_for_function("document.querySelector('dialog[open]')")
+    chapter.keyboard.press("Escape")
+    chapter.wait_for_function("!document.querySelector('dialog[open]')")
+    expect(chapter.locator(f"{button}:visible").first).to_be_focused()
 
 
 def test_the_menu_opens_on_a_telephone(chapter):

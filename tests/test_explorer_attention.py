@@ -267,6 +267,63 @@ def test_any_words_can_be_typed(reader):
 
 
 @browser
+def test_words_that_are_not_read_are_told_and_a_long_link_keeps_its_beginning(visit, address):
+    reader = visit(address, "notebooks/05-many-heads.html", "heads").open()
+    reader.control("text").fill(ANY_WORDS[3])
+    assert reader.said.endswith(" Only the first 12 words are read.")
+    reader.control("text").fill(" ".join(ANY_WORDS[3].split()[:12]))
+    assert "Only" not in reader.said
+    long = " ".join(["international", "transformers"] * 9)
+    reader.open(text=long)
+    assert reader.settings["text"] == long[:200]
+    assert len(reader.words()) == 12
+
+
+@browser
+def test_words_from_right_to_left_leave_the_sentence_in_order(visit, address):
+    reader = visit(address, "notebooks/05-many-heads.html", "heads").open(text="שלום עולם", query=1)
+    assert reader.said == "“\u2068עולם\u2069” attends most to “\u2068שלום\u2069” (1.00)."
+
+
+@browser
+def test_a_very_long_word_is_cut_and_stays_in_its_line(visit, address):
+    words = "the Donaudampfschifffahrtsgesellschaftskapitän saw"
+    reader = visit(address, "notebooks/05-many-heads.html", "heads").open(text=words)
+    heights = reader.box.locator(".tfm-word").evaluate_all("all => all.map(w => w.offsetHeight)")
+    assert len(set(heights)) == 1
+
+
+@browser
+def test_a_caption_says_what_was_done_to_the_scores(reader):
+    told = reader.box.locator(".tfm-told")
+    reader.control("stage-masked").check()
+    assert told.inner_text() == "Scores ÷ √d_k (8.00); −∞ where a query may not look"
+    reader.control("scaled").uncheck()
+    reader.control("ahead").uncheck()
+    assert told.inner_text() == "Scores: nothing is masked"
+
+
+@browser
+def test_the_curve_names_the_numbers_that_it_compares_if_others_are_shown(reader):
+    heading = reader.box.locator(".tfm-curve p")
+    assert heading.inner_text().startswith("Worst printed figure: off by")
+    reader.control("stage-scores").check()
+    assert heading.inner_text().startswith("Worst printed figure of the weights: off by")
+
+
+@browser
+@pytest.mark.parametrize(
+    ("page", "preset"), [(PAGE, PRESET), ("notebooks/04-queries-keys-values.html", "money")]
+)
+def test_on_a_telephone_d_k_and_the_curve_are_in_sight_together(visit, address, page, preset):
+    reader = visit(address, page, preset, viewport={"width": 375, "height": 667}).open()
+    top = reader.control("dk").bounding_box()["y"]
+    curve = reader.box.locator(".tfm-curve svg").bounding_box()
+    header = reader.page.locator(".bd-header-article").bounding_box()["height"]
+    assert curve["y"] + curve["height"] - top < 667 - header
+
+
+@browser
 def test_the_sentence_says_whom_the_word_attends_to(reader):
     reader.control("preset").select_option("money")
     told = "“the” attends most to itself (0.74), then to “money” (0.16)."

@@ -433,6 +433,13 @@ def test_a_sentence_that_is_cut_off_is_not_said_to_end(reader):
     assert "The sentence is cut off at 5 tokens: nothing follows." in detail
 
 
+def test_what_ends_beside_a_beginning_that_leads_does_not_end_too(reader):
+    choose(reader, width=3)
+    reader.control("forward").click()
+    reader.control("forward").click()
+    assert reader.said == "Step 2: “never ever” leads with 0.320. “not <end>” ends."
+
+
 def test_a_screen_reader_hears_each_beginning_whole_with_its_fate(reader):
     reader.control("end").click()
     assert reader.box.get_by_role("list", name="The search, step by step").count() == 1
@@ -470,9 +477,11 @@ def test_with_the_table_greedy_misses_the_best_and_width_2_finds_it(reader):
     assert "1.6 times as probable" in told
 
 
-def test_with_the_table_the_long_sentence_wins_above_one_and_a_half(reader):
+@pytest.mark.parametrize("clicks", [["end"], ["forward"] * 3])
+def test_with_the_table_the_long_sentence_wins_above_one_and_a_half(reader, clicks):
     choose(reader, width=2)
-    reader.control("end").click()  # it stays at the end while the knob turns
+    for name in clicks:  # however the end was reached, it stays there while the knob turns
+        reader.control(name).click()
     for alpha, best in ((1.5, "never ever <end>"), (1.6, "not on your life <end>")):
         reader.control("alpha").fill(str(alpha))
         assert reader.box.locator(".tfm-outcome strong").inner_text() == f"“{best}”"
@@ -556,7 +565,7 @@ def test_arrow_keys_walk_the_tree_and_lead_on_at_its_front(reader):
         press(key)
         assert chosen(reader) == words, key
         assert reader.page.evaluate("document.activeElement.dataset.words") == words
-    assert reader.settings["step"] == 3
+    assert reader.box.locator(".tfm-count").inner_text() == "step 3, the last"
     one = reader.box.locator('.tfm-node[tabindex="0"]')
     assert one.count() == 1  # one stop for Tab
 

@@ -8,6 +8,7 @@ from explorer_reader import Reader, tags, visiting
 from playwright.sync_api import expect
 
 from book import explorers
+from browser import NEXT_FRAMES
 from tfmlib import ref
 
 pytestmark = pytest.mark.browser
@@ -71,6 +72,22 @@ UNSEEN_WITHOUT_COLOURS = """box => {
         ...bars.filter(bar => style(bar).backgroundColor === style(box).backgroundColor),
         ...chosen.filter(part => style(part).outlineStyle === 'none'),
     ].map(part => part.outerHTML.slice(0, 160));
+}"""
+
+# The colours of lines, areas and words in drawings, and those that the system has for them.
+INKS_OF_DRAWINGS = """box => {
+    const names = ['Canvas', 'CanvasText', 'GrayText', 'Highlight'];
+    const systems = names.map(name => {
+        const probe = box.appendChild(document.createElement('i'));
+        probe.style.cssText = `forced-color-adjust: none; color: ${name}`;
+        const colour = getComputedStyle(probe).color;
+        probe.remove();
+        return colour;
+    });
+    const drawn = [...box.querySelectorAll('svg :is(path, line, circle, rect, text, polyline)')];
+    const used = drawn.map(part => getComputedStyle(part))
+        .flatMap(style => [style.fill, style.stroke]);
+    return { systems, used: used.filter(colour => colour.startsWith('rgb')) };
 }"""
 
 # Its new text stands there for two seconds only.
@@ -172,8 +189,7 @@ def test_the_address_of_every_preset_leads_to_it(reader, first):
 def test_a_bad_value_in_the_address_is_ignored(reader):
     start = reader.settings
     for nonsense in ("", "nonsense", "NaN", "1e999", "-1000", "__proto__", "0.123", "x" * 1000):
-        # No text of a reader is bad but one that is too long.
-        bad = {key: nonsense for key in start if key != "text" or len(nonsense) > 80}
+        bad = {key: nonsense for key in start if key != "text"}  # no text of a reader is bad
         assert reader.read(reader.address(**bad)) == start, nonsense
     assert reader.open(**bad).settings == start
 
@@ -216,7 +232,33 @@ def test_a_page_that_may_not_write_the_clipboard_shows_the_link(reader):
 
     reader.page.on("dialog", read)
     reader.control("link").click()
-    assert shown == [reader.page.evaluate("id => tfm.running[id].toAddress()", reader.id)]
+    assert shown == [reader.page.evaluate("id => tfm.running[id].toLink()", reader.id)]
+
+
+def test_the_address_goes_with_the_picture_back_and_forward(reader):
+    first = reader.settings
+    reader.box.evaluate(MOVE_EVERYTHING)
+    moved = reader.settings
+    with_moved = reader.address_when_settled()
+    reader.page.evaluate("location.hash = 'main-content'")  # as a link within the page does
+    reader.page.evaluate(NEXT_FRAMES)
+    assert reader.settings == moved
+    reader.control("reset").click()
+    assert reader.address_when_settled().endswith("#main-content")  # the reader's place is kept
+    reader.page.go_back()
+    reader.until(**moved)
+    assert reader.page.url == with_moved
+    reader.page.go_forward()
+    reader.until(**reader.read(reader.page.url))
+    assert reader.settings == {**first, "preset": moved["preset"]} | reader.read(reader.page.url)
+
+
+def test_a_link_right_after_a_change_does_not_take_it_back(reader):
+    """The address follows a moment later: until then it is behind the picture."""
+    reader.box.evaluate(MOVE_EVERYTHING)
+    moved = reader.settings
+    reader.page.evaluate("location.hash = 'main-content'")
+    assert reader.read(reader.address_when_settled()) == moved == reader.settings
 
 
 def test_explorers_of_one_page_keep_their_settings_apart(visit, address):
@@ -295,6 +337,16 @@ def test_no_slider_moves_away_from_the_finger_that_moves_it(visit, address, firs
 def test_bars_and_choices_are_seen_where_the_system_chooses_the_colours(visit, address, first):
     reader = visit(address, first, forced_colors="active").open()
     assert reader.box.evaluate(UNSEEN_WITHOUT_COLOURS) == []
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_drawings_are_in_the_systems_colours_where_it_chooses(visit, address, first, mode):
+    reader = visit(address, first, forced_colors="active", color_scheme=mode).open(step=3)
+    other = {"light": "dark", "dark": "light"}[mode]
+    reader.page.evaluate("mode => { document.documentElement.dataset.theme = mode; }", other)
+    inks = reader.box.evaluate(INKS_OF_DRAWINGS)
+    assert inks["used"]
+    assert set(inks["used"]) <= set(inks["systems"])
 
 
 @pytest.mark.parametrize("kind", explorers.kinds())

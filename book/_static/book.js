@@ -53,6 +53,14 @@
     });
   }
 
+  // The theme takes the focus from a button that was pressed, and whoever uses a keyboard would begin anew.
+  function keepFocus() {
+    document.querySelectorAll(".theme-switch-button, .search-button, .primary-toggle, .secondary-toggle")
+      .forEach(function (button) {
+        button.blur = function () {};
+      });
+  }
+
   // A closed quiz prints open, and closes again afterwards.
   function openForPrint() {
     document.querySelectorAll("article details:not([open])").forEach(function (quiz) {
@@ -85,6 +93,7 @@
   function start() {
     showSentences();
     showTitles();
+    keepFocus();
     offerWayUp();
     var startup = window.MathJax && window.MathJax.startup;
     if (startup && startup.promise) {

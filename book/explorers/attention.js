@@ -28,7 +28,9 @@
   const SHARPNESS = 60;
   const LONGEST = 12; // words
 
-  const wordsOf = (text) => text.split(/\s+/).filter(Boolean).slice(0, LONGEST);
+  const split = (text) => text.split(/\s+/).filter(Boolean);
+
+  const wordsOf = (text) => split(text).slice(0, LONGEST);
 
   function vocabularyOf(words) {
     return [...new Set(words.map((word) => word.toLowerCase()))].sort();
@@ -78,7 +80,7 @@
   const isSelf = (settings, data) => !data.presets[settings.preset].queries;
 
   const FIELDS = [
-    { key: "text", kind: "text", label: "Sentence", longest: 80, when: isTyped },
+    { key: "text", kind: "text", label: "Sentence", longest: 200, when: isTyped },
     { key: "dk", kind: "slider", label: "d_k", values: D_K },
     { key: "temperature", kind: "slider", label: "temperature", min: 0.1, max: 5, step: 0.1, digits: 1 },
     { key: "scaled", kind: "switch", label: "divide by √d_k" },
@@ -146,7 +148,7 @@
 
   function matrix(explorer, view) {
     const { stage } = explorer.settings;
-    const told = caption(explorer.settings) + (printedAt(view, stage) ? ". Beneath each: as printed" : "");
+    const told = caption(explorer.settings, view) + (printedAt(view, stage) ? ". Beneath each: as printed" : "");
     const name = `${explorer.id}.told`;
     const shades = view.stages[stage] && range(view, stage);
     const header = columns(view, stage).map((name) => make("th", { scope: "col" }, name));
@@ -167,15 +169,16 @@
     return view.features || view.stages.output[0].map((_, j) => String(j + 1));
   }
 
-  function caption({ stage, dk, temperature, scaled }) {
+  function caption({ stage, dk, temperature, scaled }, view) {
     const divisors = [
       scaled ? ` ÷ √d_k (${format(Math.sqrt(dk))})` : "",
       temperature === 1 ? "" : ` ÷ temperature (${format(temperature, 1)})`,
     ];
+    const isMasked = view.stages.masked.flat().includes(-Infinity);
     return {
       scores: "Scores: each query (row) with each key (column)",
       scaled: `Scores${divisors.join("")}`,
-      masked: "Scaled scores; −∞ where a query may not look",
+      masked: `Scores${divisors.join("")}${isMasked ? "; −∞ where a query may not look" : ": nothing is masked"}`,
       weights: "Weights: the softmax of each row. A row sums to 1",
       output: "Output: each row's weights times the values",
     }[stage];
@@ -282,10 +285,11 @@
     const line = "M" + points.map(([dk, distance]) => `${x(dk)} ${y(distance)}`).join("L");
     const text = (content, place) => makeSvg("text", place, content);
     const powers = Array.from({ length: top - bottom + 1 }, (_, n) => bottom + n);
-    const told = `How far the worst printed figure is off, for d_k from 1 to 1024: least at d_k = ${best[0]}, `
+    const told = `How far the worst printed figure of the ${stageName(stage)} is off, for d_k from 1 to 1024: least at d_k = ${best[0]}, `
       + `by ${format(best[1], 3)}. Rounding explains ${rounding(printed)}.`;
+    const whose = stage === explorer.settings.stage ? "" : ` of the ${stageName(stage)}`;
     return make("div", { class: "tfm-curve" },
-      make("p", {}, "Worst printed figure: off by ", make("strong", {}, number(null, now, 3))),
+      make("p", {}, `Worst printed figure${whose}: off by `, make("strong", {}, number(null, now, 3))),
       makeSvg("svg", { viewBox: "0 0 244 160", role: "img", "aria-label": told },
         makeSvg("path", { class: "tfm-axis", d: `M${left} ${above}V${below}H${right}` }),
         makeSvg("path", { class: "tfm-limit", d: `M${left} ${y(rounding(printed))}H${right}` }),
@@ -317,7 +321,8 @@
     const whom = (j) => `${isItself(j) ? "itself" : quoted(view.keys[j])} (${format(weights[j])})`;
     const then = isLess(second, first) ? "then" : "and as much";
     const next = weights[second] >= 0.005 ? `, ${then} to ${whom(second)}` : "";
-    const told = `${who} attends most to ${whom(first)}${next}.`;
+    const leftOut = isTyped(explorer.settings, explorer.data) && split(explorer.settings.text).length > LONGEST;
+    const told = `${who} attends most to ${whom(first)}${next}.${leftOut ? ` Only the first ${LONGEST} words are read.` : ""}`;
     if (!view.example.printed) return told;
     const stage = stageInPrint(explorer, view);
     const printed = printedAt(view, stage);

@@ -66,7 +66,7 @@
     const chosen = nodes[settings.node - 1] || (isOver ? best : front[0]);
     const greedy = beamSearch(follow, { width: 1, alpha, most }).steps.at(-1).best;
     return {
-      width, most, t, columns, nodes, isOver, best, followed, chosen, greedy, target, follow, front,
+      width, most, t, last: steps.length, columns, nodes, isOver, best, followed, chosen, greedy, target, follow, front,
       bound: t ? steps[t - 1].bound : null,
       rows: Math.max(...steps.map((step) => step.candidates.length)),
     };
@@ -179,7 +179,7 @@
     if (!to) return;
     event.preventDefault();
     if (event.key === "ArrowRight" && isNewest && !view.isOver) {
-      explorer.set({ step: view.t + 1, node: 0 });
+      explorer.set({ step: stepTo(view, view.t + 1), node: 0 });
       explorer.box.querySelector('.tfm-node[aria-pressed="true"]').focus();
     } else if (to()) {
       explorer.set({ node: indexOf(view, to()) });
@@ -190,7 +190,7 @@
   // --- the steps ------------------------------------------------------------------------------
 
   function stepper(explorer, view) {
-    const go = (step) => explorer.set({ step, node: 0 });
+    const go = (step) => explorer.set({ step: stepTo(view, step), node: 0 });
     // Not `disabled`, which would lose the focus of whoever steps by keyboard.
     const action = (name, label, isIdle, act) => make("button", {
       type: "button", "data-key": `${explorer.id}.${name}`, "aria-disabled": String(isIdle),
@@ -208,11 +208,14 @@
     },
     action("back", "← Back", view.t === 0, back),
     action("forward", "Step →", view.isOver, forward),
-    action("end", "To the end", view.isOver, () => go(MOST_STEPS)),
+    action("end", "To the end", view.isOver, () => go(view.last)),
     make("span", { class: "tfm-count" }, view.isOver ? `step ${view.t}, the last` : `step ${view.t}`));
   }
 
-  const MOST_STEPS = 99; // beyond every search: its last step is shown
+  // Whoever has come to the end stays there when another width or α makes the search longer.
+  const stepTo = (view, t) => (t < view.last ? t : BEYOND_EVERY_SEARCH);
+
+  const BEYOND_EVERY_SEARCH = 99;
 
   const LEGEND = [
     ["live", " ", "in the beam"], ["dropped", "✕", "dropped"], ["ended", "■", "ended"], ["best", "★", "best so far"],
@@ -310,8 +313,9 @@
     const [first, ...others] = columns[t].filter((node, rank) => rank === 0 || node.ended);
     const p = format(Math.exp(first.logP), 3);
     const told = [`Step ${t}: ${quoted(spell(first))} ${first.ended ? howItEnds(view, first) : "leads"} with ${p}.`];
-    if (others.length === 1) told.push(`${quoted(spell(others[0]))} ${howItEnds(view, others[0])}, too.`);
-    if (others.length > 1) told.push(`${others.length} others ${others.every(isWhole) ? "end" : "end or are cut off"}, too.`);
+    const too = first.ended ? ", too" : "";
+    if (others.length === 1) told.push(`${quoted(spell(others[0]))} ${howItEnds(view, others[0])}${too}.`);
+    if (others.length > 1) told.push(`${others.length} others ${others.every(isWhole) ? "end" : "end or are cut off"}${too}.`);
     if (isOver) told.push("The search is over:");
     if (isOver) told.push(front.length ? `what is left can score ${format(bound, 3)} at most.` : "no beginning is left.");
     return told.join(" ");

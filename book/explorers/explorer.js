@@ -74,7 +74,8 @@
   const number = (name, value, digits = 2) =>
     make("span", { "data-name": name, "data-value": value }, format(value, digits));
 
-  const quoted = (text) => `“${text}”`;
+  // Words that are written from right to left leave the order of the sentence around them alone.
+  const quoted = (text) => (/\p{Script=Hebrew}|\p{Script=Arabic}/u.test(text) ? `“\u2068${text}\u2069”` : `“${text}”`);
 
   // --- fields ---------------------------------------------------------------------------------
 
@@ -144,14 +145,14 @@
     text: {
       build(field, id, change) {
         const input = make("input", {
-          type: "text", id, "data-key": id, maxlength: field.longest, autocomplete: "off", spellcheck: "false",
+          type: "text", id, "data-key": id, maxlength: field.longest, autocomplete: "off", spellcheck: "false", dir: "auto",
           oninput: () => change(input.value),
         });
         const element = make("div", { class: "tfm-field tfm-text" }, make("label", { for: id }, field.label), input);
         // A reader in the middle of typing keeps the cursor.
         return { element, update: (value) => { if (input.value !== value) input.value = value; } };
       },
-      read: (field, text) => (text.length <= field.longest ? text : undefined),
+      read: (field, text) => text.slice(0, field.longest),
       write: String,
     },
     // A place in a list, from 0 on, that the reader chooses in the drawing: it has no control.
@@ -237,6 +238,12 @@
         if (this.settings[field.key] === usual) address.searchParams.delete(name);
         else address.searchParams.set(name, FIELDS[field.kind].write(this.settings[field.key]));
       }
+      return address;
+    }
+
+    // The same, leading right to this explorer: for others. Ours keeps the place that the reader has chosen.
+    toLink() {
+      const address = this.toAddress();
       address.hash = this.id;
       return address.href;
     }
@@ -255,10 +262,18 @@
       this.timer = setTimeout(() => {
         try {
           history.replaceState(history.state, "", this.toAddress());
+          written = location.search;
         } catch (error) {
           // Some browsers keep the address of a page from disk as it is; the link button still works.
         }
       }, 150);
+    }
+
+    // The reader went back or forward to an address with other settings.
+    comeBack() {
+      clearTimeout(this.timer);
+      this.settings = this.fromAddress(new URLSearchParams(location.search));
+      this.refresh();
     }
 
     build() {
@@ -297,7 +312,7 @@
     }
 
     async copyLink(button) {
-      const address = this.toAddress();
+      const address = this.toLink();
       try {
         await navigator.clipboard.writeText(address);
         button.textContent = "Copied";
@@ -336,6 +351,14 @@
 
   // --- start ----------------------------------------------------------------------------------
 
+  let written = location.search; // by us, or where the reader came in
+
+  function comeBack() {
+    if (location.search === written) return; // only another place on the page
+    written = location.search;
+    Object.values(tfm.running).forEach((explorer) => explorer.comeBack());
+  }
+
   function start() {
     tfm.running = {};
     document.querySelectorAll(".tfm-explorer[data-explorer]").forEach((box) => {
@@ -346,6 +369,7 @@
       box.previousElementSibling.classList.add("tfm-explored"); // the figure whose place it takes
       if (location.hash === `#${box.id}`) box.scrollIntoView();
     });
+    window.addEventListener("popstate", comeBack);
   }
 
   tfm.make = make;

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 EMPTY_HEADER = re.compile(r'<th class="[^"]*">(<p></p>)?</th>')
+REPEATED_ID = re.compile(r' id="(exercise|solution)-content"')
 SPACE_IN_LINK = re.compile(r'(<a class="reference internal" href="[^"]*">) (?=Exercise )')
 
 # `index.html` only leads on to the preface, but it is a page like any other: it has a language,
@@ -32,10 +33,12 @@ INDEX = """<!DOCTYPE html>
 def repair_body(
     app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None
 ) -> None:
-    """Mend what others write: a deprecated role, an empty header, a space inside a link."""
+    """Mend what others write: a deprecated role, repeated ids, empty headers, spaces in links."""
     if "body" in context:
         # Entries of a bibliography are items of its list.
         body = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+        # sphinx-exercise gives the same id to each of its boxes.
+        body = REPEATED_ID.sub("", body)
         # The empty corner of a table heads nothing.
         body = EMPTY_HEADER.sub("<td></td>", body)
         context["body"] = SPACE_IN_LINK.sub(r" \1", body)

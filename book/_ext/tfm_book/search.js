@@ -76,6 +76,28 @@
     document.getElementById("search-results").before(section);
   }
 
+  // Signs for what TeX spells; a function keeps its name, and any other command is left out.
+  var SIGNS = {
+    sqrt: "√", sum: "∑", prod: "∏", top: "⊤", times: "×", cdot: "·", cdots: "…", dots: "…", ldots: "…", infty: "∞",
+    le: "≤", ge: "≥", ne: "≠", neq: "≠", approx: "≈", "in": "∈", partial: "∂", odot: "⊙", propto: "∝", to: "→",
+    alpha: "α", beta: "β", gamma: "γ", delta: "δ", epsilon: "ε", varepsilon: "ε", theta: "θ", lambda: "λ", mu: "μ",
+    pi: "π", sigma: "σ", tau: "τ", phi: "φ", omega: "ω", Delta: "Δ", Sigma: "Σ", Phi: "Φ",
+    exp: "exp", log: "log", ln: "ln", sin: "sin", cos: "cos", tan: "tan", tanh: "tanh", max: "max", min: "min",
+  };
+
+  function plainFormula(tex) {
+    return tex
+      .replace(/\\(?:begin|end|label|tag)\{[^}]*\}/g, " ")
+      .replace(/\}\s*\{/g, " / ") // the two parts of a fraction
+      .replace(/\\([a-zA-Z]+)\*?/g, function (command, name) {
+        return SIGNS[name] || " ";
+      })
+      .replace(/\\.|[{}&]/g, " ")
+      .replace(/√\s+/g, "√")
+      .replace(/\s+/g, " ")
+      .trim();
+  }
+
   // Excerpts are what a reader reads: without the note on top of a chapter, and without TeX's commands.
   function tidyExcerpts() {
     var plain = Search.htmlToText;
@@ -85,10 +107,7 @@
         note.remove();
       });
       page.querySelectorAll(".math").forEach(function (formula) {
-        formula.textContent = formula.textContent
-          .replace(/\\(?:begin|end|label|tag)\{[^}]*\}|\\[()[\]]|\\[a-zA-Z]+\*?|[{}&]|\\./g, " ")
-          .replace(/\s+/g, " ")
-          .trim();
+        formula.textContent = plainFormula(formula.textContent);
       });
       return plain(page.documentElement.outerHTML, anchor);
     };
