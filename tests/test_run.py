@@ -25,6 +25,7 @@ import torch
 from tfmlib import checkpoint, data, onlooker, run, session, train
 from tfmlib.__main__ import main
 from tfmlib.log import cut_back, read_log
+from tfmlib.model import TransformerConfig
 from tfmlib.run import Run, RunError, Settings
 from tfmlib.tokenizer import BPETokenizer
 
@@ -484,7 +485,7 @@ def test_when_all_checkpoints_are_damaged_none_is_offered(finished, capsys):
     assert [e["step"] for e in entries(finished) if "loss" in e] == list(range(1, 12))
 
 
-@pytest.mark.parametrize(("steps", "best_step"), [(11, 11), (13, 12)])  # the first of equals
+@pytest.mark.parametrize(("steps", "best_step"), [(11, 11), (13, 13)])  # with a lower loss than 12
 @pytest.mark.parametrize("harm", [Path.unlink, lambda path: path.write_bytes(b"")])
 def test_best_weights_that_are_lost_are_told_and_the_next_validation_writes_others(
     finished, capsys, harm, steps, best_step
@@ -508,15 +509,66 @@ def test_best_weights_that_are_lost_are_told_and_the_next_validation_writes_othe
     assert "best.safetensors" not in capsys.readouterr().err
 
 
-def test_best_weights_that_the_checkpoint_knows_nothing_of_give_way(finished):
-    """They were written after the checkpoint that a run goes on from, or by another run."""
+BEST_OF_ALL = {"step": 9, "exact_match": 1.0, "bleu": 100.0, "loss": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "best_step"),
+    [
+        ({}, 9),  # written after the checkpoint that the run goes on from
+        ({"settings": {"seed": 3}}, 11),  # by another run
+        ({"config": TransformerConfig(vocab_size=7)}, 11),
+    ],
+)
+def test_better_weights_of_the_run_are_kept_and_those_of_another_give_way(
+    finished, changes, best_step
+):
     (finished / "step-000011.safetensors").unlink()
     best = checkpoint.load(finished / "best.safetensors")
-    best.weights["embedding.weight"].zero_()
-    strange = replace(best, step=99, best={"step": 99, "exact_match": 1.0, "bleu": 100.0})
-    checkpoint.save(finished / "best.safetensors", strange)
+    found = replace(best, step=9, best=BEST_OF_ALL, **changes)
+    checkpoint.save(finished / "best.safetensors", found)
     assert resume(finished) == 0
-    assert checkpoint.load(finished / "best.safetensors").step == 11
+    assert checkpoint.load(finished / "best.safetensors").step == best_step
+    assert checkpoint.load(finished / "step-000011.safetensors").best["step"] == best_step
+
+
+def test_as_long_as_nothing_comes_out_right_the_loss_decides(flags, tmp_path, monkeypatch):
+    losses = iter([3.0, 1.0, 2.0])
+    monkeypatch.setattr(session, "score", lambda *_: {"exact_match": 0.0, "bleu": 0.0})
+    monkeypatch.setattr(train, "mean_loss", lambda *_: next(losses))
+    assert main([*flags, "--steps=11", f"--out={tmp_path / 'run'}"]) == 0
+    assert checkpoint.load(tmp_path / "run/best.safetensors").step == 8
+
+
+def test_a_checkpoint_that_contradicts_run_json_is_named_with_the_difference(finished, capsys):
+    path = finished / "run.json"
+    path.write_text(path.read_text().replace('"d_ff": 17', '"d_ff": 18'))
+    about = json.loads(path.read_text())
+    about["settings"]["changes"]["d_ff"] = 17
+    path.write_text(json.dumps(about))
+    assert refused(capsys, finished, "train", "--resume") == (
+        f"{finished / 'step-000011.safetensors'} does not go with run.json: the checkpoint is of "
+        "another model: d_ff is 17, expected 18. Move it elsewhere, or bring the right run.json "
+        "back."
+    )
+
+
+def test_a_run_that_has_lost_its_run_json_is_not_taken_for_none(finished, capsys):
+    (finished / "run.json").unlink()
+    sentence = f"{finished} has checkpoints but no run.json. {run.BRING_BACK}"
+    assert refused(capsys, finished, "train", "--resume") == sentence
+    assert main(["translate", str(finished), "seven"]) == 1
+    assert capsys.readouterr().err == f"{sentence}\n"
+
+
+def test_a_batch_is_not_halved_from_more_than_there_are_sentences(
+    flags, tmp_path, monkeypatch, capsys
+):
+    at_step(monkeypatch, 2, fail(MemoryError()))
+    assert main([*flags, "--batch-size=9999", "--steps=3", f"--out={tmp_path / 'run'}"]) == 1
+    message = capsys.readouterr().err
+    assert "lower --batch-size, now 37," in message
+    assert "--batch-size 18" in message
 
 
 def test_a_checkpoint_of_another_run_is_refused(finished, flags, tmp_path, capsys):
@@ -525,7 +577,8 @@ def test_a_checkpoint_of_another_run_is_refused(finished, flags, tmp_path, capsy
     shutil.copy(tmp_path / "other/step-000001.safetensors", finished / "step-000099.safetensors")
     (finished / "step-000009.safetensors").unlink()
     sentence = refused(capsys, finished, "train", "--resume", "--steps=100")
-    assert "another model: d_ff is 18, expected 17" in sentence
+    assert sentence.startswith(f"{finished / 'step-000099.safetensors'} belongs to another run: ")
+    assert "d_ff=18" in sentence
 
 
 def test_a_checkpoint_that_was_made_with_other_settings_is_refused(
@@ -581,8 +634,8 @@ def test_a_checkpoint_with_the_name_of_another_step_is_refused_as_that(finished,
         (["--source=x", "--target=y", "--task=en-de"], "expected either --task, or --source"),
         (["--task=en-it"], "expected a language of en, de, fr, got 'it'"),
         (["--batch-size=0"], "expected at least 1 for --batch-size, got 0"),
-        (["--peak=nan"], "expected a number above 0 for --peak, got nan"),
-        (["--clip=-1"], "expected a number above 0 for --clip, got -1.0"),
+        (["--peak=nan"], "expected a finite number above 0 for --peak, got nan"),
+        (["--clip=-1"], "expected a finite number above 0 for --clip, got -1.0"),
         (["--smoothing=1"], "expected at least 0 and below 1 for --smoothing, got 1.0"),
         (["--seed=-1"], "expected at least 0 and below 2**63 for --seed, got -1"),
         ([f"--seed={2**63}"], f"below 2**63 for --seed, got {2**63}"),
@@ -634,11 +687,12 @@ def test_a_run_json_that_was_harmed_is_refused(finished, capsys):
     ):
         path.write_text(json.dumps(about | {"settings": about["settings"] | wrong}))
         told = refused(capsys, finished, "train", "--resume")
-        assert told == f"{path} cannot be read: {sentence}"
+        assert told == f"{path} cannot be read: {sentence} {run.BRING_BACK}"
     for name in ("format", "settings", "config", "data"):
         path.write_text(json.dumps({key: about[key] for key in about if key != name}))
         told = refused(capsys, finished, "train", "--resume")
-        assert told == f"{path} cannot be read: expected {name!r} in it, got none."
+        sentence = f"expected {name!r} in it, got none."
+        assert told == f"{path} cannot be read: {sentence} {run.BRING_BACK}"
         path.write_text(json.dumps(about | {name: 5}))
         assert f"as {name!r}, got 5." in refused(capsys, finished, "train", "--resume")
     for harmed in ("{", "[]", "{}"):
@@ -646,7 +700,9 @@ def test_a_run_json_that_was_harmed_is_refused(finished, capsys):
         assert f"{path} cannot be read: " in refused(capsys, finished, "train", "--resume")
     path.write_text(json.dumps(about))
     (finished / "tokenizer.json").write_text("{}")
-    assert "vocabulary of the run cannot be read" in refused(capsys, finished, "train", "--resume")
+    told = refused(capsys, finished, "train", "--resume")
+    assert told.startswith(f"{finished / 'tokenizer.json'}, the vocabulary of the run, cannot be ")
+    assert told.endswith(run.BRING_BACK)
 
 
 # --- what stops a run ---------------------------------------------------------------------------
@@ -942,10 +998,16 @@ def test_a_loss_that_is_no_number_really_stops_a_run(flags, finished, tmp_path, 
     checkpoint.save(path, found)
     before = content(finished)
     assert resume(finished, "--steps=20") == 1
-    assert "of step 12 is nan" in capsys.readouterr().err
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert "of step 12 is nan" in message
+    assert f"The weights of {path} lead there, whatever the rate: delete that file" in message
     assert {name for name in before if content(finished)[name] != before[name]} == {
         *("run.json", "log.jsonl")  # more steps are wanted; the test is to be done again
     }
+    step, command = re.search(r"to go on from step (\d+) .* -m tfmlib (.*)", message).groups()
+    path.unlink()  # as it says
+    assert main(shlex.split(command)) == 0
+    assert f"goes on after step {step} of 20." in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux's device that is full")

@@ -308,7 +308,9 @@ def test_no_run_no_checkpoint_and_a_damaged_one_are_told(learned, tmp_path, caps
     (learned / "step-000002.safetensors").touch()
     assert told(learned).endswith(f" {last} is whole: name it to translate with that.")
     last.write_bytes(b"")
-    assert told(learned).endswith(f"of {best.stat().st_size + 1:,} bytes.")  # and no more to offer
+    assert told(learned).endswith(
+        " No other weights of the run are whole: train it again, in another folder."
+    )
     for path in learned.glob("*.safetensors"):
         path.unlink()
     assert told(learned).endswith("has no checkpoint yet; train it for longer.")
@@ -331,6 +333,15 @@ def test_best_weights_that_are_gone_are_not_silently_replaced_by_others(learned,
     code, _, (line,) = translate(capsys, learned, "seven")
     assert line.startswith(f"{damaged} is no checkpoint")
     assert line.endswith(f" {last} is whole: name it to translate with that.")
+
+
+def test_for_a_named_checkpoint_that_is_damaged_the_best_weights_are_offered(learned, capsys):
+    named, best = (learned / name for name in ("step-000001.safetensors", "best.safetensors"))
+    named.write_bytes(b"")
+    code, _, (line,) = translate(capsys, named, "seven")
+    assert code == 1
+    assert line.startswith(f"{named} is no checkpoint")
+    assert line.endswith(f" {best} is whole: name it to translate with that.")
 
 
 @pytest.mark.parametrize("beams", [10**17, 10**30])  # what no system can promise
@@ -377,6 +388,15 @@ def test_a_picture_that_cannot_be_written_is_told(learned, tmp_path, capsys):
     code, out, (line,) = translate(capsys, learned, "seven", f"--show-attention={path}")
     assert (code, out) == (1, ["sieben"])
     assert line.startswith(f"{path}: ")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux's device that is full")
+def test_a_picture_for_which_there_is_no_room_is_told(learned, tmp_path, capsys):
+    path = tmp_path / "full.png"
+    path.symlink_to("/dev/full")
+    code, out, (line,) = translate(capsys, learned, "seven", f"--show-attention={path}")
+    assert (code, out) == (1, ["sieben"])
+    assert line == f"{path}: No space left on device."
 
 
 def test_weights_and_vocabulary_of_different_runs_are_refused(learned, capsys):

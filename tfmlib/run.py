@@ -34,6 +34,7 @@ from tfmlib.tokenizer import BPETokenizer, Tokenizer, WordTokenizer
 FORMAT = "tfmlib run 1"
 FILES = ("run.json", "tokenizer.json", "log.jsonl", "*.safetensors")
 CHECKPOINT = re.compile(r"step-([0-9]+)\.safetensors")  # any other name is a person's own
+BRING_BACK = "Bring the old file back, or begin another run."
 KEPT = 2  # checkpoints: the newest, and the one before in case the newest is damaged
 
 
@@ -96,7 +97,7 @@ class Settings:
         self._require("seed", "at least 0 and below 2**63", 0 <= self.seed < 2**63)
         self._require("smoothing", "at least 0 and below 1", 0 <= self.smoothing < 1)
         for name in ("peak", "clip"):
-            self._require(name, "a number above 0", 0 < getattr(self, name) < float("inf"))
+            self._require(name, "a finite number above 0", 0 < getattr(self, name) < float("inf"))
         known = ("auto", "float32", "bfloat16")
         self._require("precision", f"one of {', '.join(known)}", self.precision in known)
         if (self.source is None) != (self.target is None):
@@ -232,6 +233,7 @@ class Run:
         """Refuse a folder that holds something else, which the run might overwrite."""
         if self.folder.exists() and not self.folder.is_dir():
             raise RunError(f"{self.folder} is a file; choose a folder for the run.")
+        self._require_not_lost()
         begun = {self.tokenizer, *self._leftovers()}  # by a run that was killed at once
         other = sorted(set(self.folder.glob("[!.]*")) - begun)
         if other:
@@ -284,13 +286,21 @@ class Run:
         except PermissionError as error:
             raise RunError(f"{path}: {error.strerror}.") from None
         except OSError:
+            self._require_not_lost()
             raise RunError(
                 f"{self.folder} holds no run: there is no run.json in it; "
                 f"train one with: {python()} -m tfmlib train "
                 f"--out {shlex.quote(str(self.folder))}"
             ) from None
         except (ValueError, TypeError, RecursionError) as error:
-            raise RunError(f"{path} cannot be read: {str(error).rstrip('.')}.") from None
+            raise RunError(
+                f"{path} cannot be read: {str(error).rstrip('.')}. {BRING_BACK}"
+            ) from None
+
+    def _require_not_lost(self) -> None:
+        """Refuse a folder in which a run has been, as its checkpoints tell, but is no more."""
+        if not self.has_begun() and (self.checkpoints() or self.best.exists()):
+            raise RunError(f"{self.folder} has checkpoints but no run.json. {BRING_BACK}")
 
     def has_begun_in_this_job(self) -> bool:
         """Whether the torchrun that started this process began the run; never an error."""
@@ -307,11 +317,13 @@ class Run:
             tokenizer = kind.load(self.tokenizer)
             found = self._tokenizer_checksum()
         except (OSError, ValueError) as error:
-            raise RunError(f"the vocabulary of the run cannot be read: {error}") from None
+            raise RunError(
+                f"{self.tokenizer}, the vocabulary of the run, cannot be read: {error} {BRING_BACK}"
+            ) from None
         if about.get("tokenizer", found) != found:
             raise RunError(
                 f"{self.tokenizer} is not the vocabulary that the run began with: its checksum is "
-                "not the one in run.json; bring the old file back, or begin another run."
+                f"not the one in run.json. {BRING_BACK}"
             )
         return tokenizer
 
@@ -329,15 +341,19 @@ class Run:
         """The last checkpoint, and the command that goes on from it, with flags and options."""
         if not self.has_begun():  # and its settings are nowhere but in the command
             return "The run had not begun: give the same command again."
+        return f"{self.last_checkpoint()} {self.go_on(*flags, options=options)}"
+
+    def go_on(self, *flags: str, options: Sequence[str] = ()) -> str:
+        """The command that goes on from the last checkpoint."""
         resume = " ".join(["--resume", *flags])
         if os.environ.get("GROUP_WORLD_SIZE", "1") != "1":  # torchrun's: on several machines
-            return f"{self.last_checkpoint()} Go on with the same commands and {resume}."
+            return f"Go on with the same commands and {resume}."
         processes = os.environ.get("LOCAL_WORLD_SIZE", "1")
         launch = python()
         if processes != "1":
             launch = f"{torchrun()} --standalone --nproc-per-node {processes}"
         out = " ".join([shlex.quote(str(self.folder)), *options])
-        return f"{self.last_checkpoint()} Go on with: {launch} -m tfmlib train {resume} --out {out}"
+        return f"Go on with: {launch} -m tfmlib train {resume} --out {out}"
 
 
 def step_in_name(path: Path) -> int:

@@ -136,8 +136,14 @@ class Session:
                 f"{self.run.folder} has {last.step} steps behind it, more than --steps "
                 f"{self.settings.steps}; ask for more steps."
             )
-        checkpoint.restore(last, self.model, self.optimizer)
         _require_own(self.loaded, last, self.settings)
+        try:
+            checkpoint.restore(last, self.model, self.optimizer)
+        except CheckpointError as error:
+            raise RunError(
+                f"{self.loaded} does not go with run.json: {error} Move it elsewhere, or bring the "
+                "right run.json back."
+            ) from None
         self.step, self.best = last.step, last.best
 
     def open_folder(self) -> None:
@@ -165,16 +171,21 @@ class Session:
             )
 
     def _find_best(self) -> None:
-        """Forget the best score if the weights that reached it are gone, so that others count."""
-        if self.best is None:
+        """The score to beat is that of the best weights there are.
+
+        They may be newer than the checkpoint that we go on from; or lost, or of another run: then
+        others count.
+        """
+        if self.best is None and not self.run.best.exists():
             return
+        self.best = None
         try:
-            found = checkpoint.load(self.run.best).best
+            found = checkpoint.load(self.run.best)
         except CheckpointError as error:
             print(f"{error} The next validation writes it again.", file=ONLOOKER)
-            found = None
-        if found != self.best:  # also if it was written after the checkpoint that we go on from
-            self.best = None
+            return
+        if found.config == self.config and not first_difference(found.settings, self.settings):
+            self.best = found.best
 
     def where_it_stands(self) -> str:
         """What a person who resumes a run wants to know first."""
@@ -341,9 +352,9 @@ def score(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[data.Pair]) 
     return {"exact_match": train.share_equal(written, wanted), "bleu": bleu}
 
 
-def _standing(scores: dict[str, float]) -> tuple[float, float]:
-    # Of long sentences hardly one comes out exactly: then the other score decides.
-    return scores["exact_match"], scores["bleu"]
+def _standing(scores: dict[str, float]) -> tuple[float, float, float]:
+    # Of long sentences hardly one comes out exactly: then BLEU decides, and at first the loss.
+    return scores["exact_match"], scores["bleu"], -scores["loss"]
 
 
 def told(scores: dict[str, float]) -> str:
@@ -585,7 +596,7 @@ def _out_of_memory(session: Session | None, run: Run, options: list[str]) -> str
     if session is None:
         return "There is not enough memory for the model: make it smaller (--preset, --set)."
     lacking = f"There is not enough memory for {session.scoring or f'step {session.step + 1}'}: "
-    size = session.settings.batch_size
+    size = min(session.settings.batch_size, len(session.task.train))  # no batch holds more
     if session.scoring or size == 1:
         smaller = "free some, or begin another run with a smaller model (--preset, --set). "
         return lacking + smaller + _way_on(session, run, options)
@@ -593,6 +604,22 @@ def _out_of_memory(session: Session | None, run: Run, options: list[str]) -> str
         f"{lacking}lower --batch-size, now {size}, let torchrun share the batch among more "
         "machines, or begin another run with a smaller model. "
         + _way_on(session, run, options, "--batch-size", str(size // 2))
+    )
+
+
+def _way_past(session: Session, run: Run, options: list[str]) -> str:
+    """How to go on after a step whose loss or gradient was not finite."""
+    lower = ("--peak", f"{session.settings.peak / 2:g}")
+    spoilt = run.checkpoint(session.step)
+    if not spoilt.exists():
+        again = "The same settings would lead here again: lower --peak, and if that does not help, "
+        return f"{again}begin another run. {_way_on(session, run, options, *lower)}"
+    # A loss comes before the rate has any effect: it is the weights before that step.
+    earlier = [path for path in run.checkpoints() if path != spoilt]
+    goal = f"go on from step {step_in_name(earlier[-1])}" if earlier else "begin at step 1"
+    return (
+        f"The weights of {spoilt} lead there, whatever the rate: delete that file to {goal} with a "
+        f"lower --peak. {run.go_on(*lower, options=options)}"
     )
 
 
@@ -608,18 +635,14 @@ def _sentence(
     if isinstance(error, WorkerLost):
         return f"{error} {way_on}"
     if isinstance(error, FloatingPointError):
-        lower = f"{session.settings.peak / 2:g}"
-        return (
-            f"{error} Nothing was overwritten. The same settings would lead here again: lower "
-            "--peak, and if that does not help, begin another run. "
-            f"{_way_on(session, run, options, '--peak', lower)}"
-        )
+        return f"{error} Nothing was overwritten. {_way_past(session, run, options)}"
     if is_out_of_memory(error):
         return _out_of_memory(session, run, options)
     if isinstance(error, OSError):
         is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         what = "The disk is full" if is_full else f"Could not write ({error.strerror})"
-        return f"{what}; what was saved before is whole. {way_on}"
+        room = " Make room first." if is_full else ""
+        return f"{what}; what was saved before is whole.{room} {way_on}"
     is_compiled = "--compile" in options
     if is_compiled and type(error).__module__.startswith(("torch._dynamo", "torch._inductor")):
         return f"torch could not compile the model ({type(error).__name__}); leave out --compile."

@@ -91,6 +91,7 @@ def load(path: str | Path) -> Translator:
     The weights that did best in validation come first; before there are any, the last checkpoint.
     """
     from tfmlib import checkpoint
+    from tfmlib.checkpoint import CheckpointError
     from tfmlib.model import Transformer
 
     path = Path(path)
@@ -103,7 +104,10 @@ def load(path: str | Path) -> Translator:
             "or a checkpoint in it."
         )
     about = run.read()
-    found, path = _load_best(run) if path.is_dir() else (checkpoint.load(path), path)
+    try:
+        found, path = _load_best(run) if path.is_dir() else (checkpoint.load(path), path)
+    except CheckpointError as error:
+        raise RunError(f"{error} {_other_weights(run)}") from None
     tokenizer = run.read_tokenizer(about)
     if found.config.vocab_size != tokenizer.vocab_size:
         raise RunError(
@@ -118,26 +122,29 @@ def load(path: str | Path) -> Translator:
 def _load_best(run: Run) -> tuple["Checkpoint", Path]:
     """The best weights of a run, or its last ones as long as none were validated, and their path.
 
-    If they are lost, a person may choose the last checkpoint; they might not do as well.
+    If they are lost, that is a CheckpointError: others might not do as well.
     """
     from tfmlib import checkpoint
-    from tfmlib.checkpoint import CheckpointError
 
-    try:
-        if run.best.exists():
-            return checkpoint.load(run.best), run.best
-        if not run.checkpoints():
-            raise RunError(f"{run.folder} has no checkpoint yet; train it for longer.")
-        last = run.checkpoints()[-1]
-        found = checkpoint.load(last)
-        if found.best is not None:  # so there were best weights
-            checkpoint.load(run.best)
-        return found, last
-    except CheckpointError as error:
-        whole, _ = checkpoint.split_damaged(run.checkpoints())
-        if whole is None:
-            raise
-        raise RunError(f"{error} {whole} is whole: name it to translate with that.") from None
+    if run.best.exists():
+        return checkpoint.load(run.best), run.best
+    if not run.checkpoints():
+        raise RunError(f"{run.folder} has no checkpoint yet; train it for longer.")
+    last = run.checkpoints()[-1]
+    found = checkpoint.load(last)
+    if found.best is not None:  # so there were best weights
+        checkpoint.load(run.best)
+    return found, last
+
+
+def _other_weights(run: Run) -> str:
+    """What a person may translate with when the weights that were wanted cannot be used."""
+    from tfmlib import checkpoint
+
+    whole, _ = checkpoint.split_damaged([*run.checkpoints(), run.best])
+    if whole is None:
+        return "No other weights of the run are whole: train it again, in another folder."
+    return f"{whole} is whole: name it to translate with that."
 
 
 # --- the command --------------------------------------------------------------------------------
@@ -268,6 +275,9 @@ def _draw(translator: Translator, options: argparse.Namespace) -> int:
     (translation,) = translator.translate([text], options.beam)
     print(translation)
     picture = translator.show_attention(text.strip(), translation)
-    options.show_attention.write_bytes(picture.png())
+    try:
+        options.show_attention.write_bytes(picture.png())
+    except OSError as error:  # of a full disk it does not say where
+        raise OSError(error.errno, error.strerror, str(options.show_attention)) from None
     print(f"{options.show_attention}: {picture.alt}", file=ONLOOKER)
     return 0
