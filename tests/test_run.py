@@ -394,7 +394,7 @@ def test_a_folder_with_other_files_and_a_file_are_refused(flags, tmp_path, capsy
         ("--smoothing=0.5", "--smoothing 0.5 contradicts the run, which began with 0.1"),
         ("--seed=1", "--seed 1 contradicts the run, which began with 0"),
         ("--set=d_ff=18", "--set d_ff=18 contradicts the run, which began with d_model=12 heads"),
-        ("--task=en-fr", "--task en-fr contradicts the run, which began with none"),
+        ("--task=en-fr", "--task contradicts the run, which began with --source and --target"),
         ("--precision=bfloat16", "--precision bfloat16 contradicts the run"),
         ("--steps=10", "has 11 steps behind it, more than --steps 10"),
         ("--steps=0", "expected at least 1 for --steps, got 0"),

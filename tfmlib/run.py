@@ -124,10 +124,14 @@ class Settings:
 
     def with_flags(self, given: dict[str, Any]) -> Self:
         """The settings of this run, resumed: what would spoil it cannot be changed any more."""
-        for name in ("source", "target") if self.task is not None else ():
+        if self.task is not None:
+            others, began = ("source", "target"), f"--task {self.task}"
+        else:
+            others, began = ("task",), "--source and --target"
+        for name in others:
             if name in given:
                 raise ValueError(
-                    f"{_flag(name)} contradicts the run, which began with --task {self.task}; "
+                    f"{_flag(name)} contradicts the run, which began with {began}; "
                     "leave the flag out, or begin another run."
                 )
         for name, value in given.items():
