@@ -1119,16 +1119,20 @@ def test_the_fastest_device_that_is_there_is_chosen(monkeypatch):
 # --- the command --------------------------------------------------------------------------------
 
 
+def in_new_python(code: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+
+
 def test_no_other_command_waits_for_torch():
     code = (
         "import sys\n"
         "from tfmlib.__main__ import main\n"
         "main(['exercises'])\n"
         "assert 'torch' not in sys.modules\n"
+        "assert 'tqdm' not in sys.modules\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=SECONDS, check=False
-    )
+    done = in_new_python(code)
     assert done.returncode == 0, done.stderr
 
 
@@ -1143,9 +1147,7 @@ def test_an_interrupt_while_the_commands_are_imported_is_quiet():
         "from tfmlib.__main__ import main\n"
         "sys.exit(main(['exercises']))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=SECONDS, check=False
-    )
+    done = in_new_python(code)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 

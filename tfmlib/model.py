@@ -8,7 +8,6 @@ F d_ff, V vocabulary. Nothing here names a device or a dtype: both follow the in
 import math
 from collections import Counter
 from dataclasses import dataclass, fields
-from numbers import Integral, Real
 
 import torch
 from torch import Tensor, nn
@@ -55,7 +54,7 @@ class TransformerConfig:
 
     def __post_init__(self):
         for size in fields(self):
-            _check_kind(getattr(self, size.name), size.type, size.name)
+            validate.of_kind(getattr(self, size.name), size.type, size.name)
         for name in ("vocab_size", "d_ff", "encoder_layers", "decoder_layers"):
             validate.positive(getattr(self, name), name)
         validate.even(self.d_model, "d_model")
@@ -80,15 +79,6 @@ PRESETS = {
 }
 
 # --- checks: one sentence each ----------------------------------------------------------------
-
-
-_KINDS = {int: ("an integer", Integral), float: ("a number", Real), bool: ("True or False", bool)}
-
-
-def _check_kind(value, kind: type, name: str) -> None:
-    what, accepted = _KINDS[kind]
-    if not isinstance(value, accepted) or isinstance(value, bool) != (kind is bool):
-        raise TypeError(f"{name} must be {what}, got {value!r} of type {type(value).__name__}.")
 
 
 def _check_ids(ids: Tensor, vocab_size: int, name: str) -> None:

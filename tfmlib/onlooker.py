@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from tqdm import tqdm
-
 if TYPE_CHECKING:
     from tfmlib.train import Step
 
@@ -52,6 +50,8 @@ class Progress:
     """Loss, tokens per second and time left: a bar on a terminal, else a line now and then."""
 
     def __init__(self, done: int, steps: int, is_shown: bool):
+        from tqdm import tqdm  # here, as commands that only print a line do without it
+
         self.done, self.steps, self.is_shown = done, steps, is_shown
         self.has_bar = is_shown and ONLOOKER.isatty()
         self.bar = tqdm(
@@ -80,7 +80,7 @@ class Progress:
             if not self.has_bar and now - self.told >= SECONDS_BETWEEN_LINES:
                 self.told = now
                 each = (now - self.began) / (self.done - first)
-                left = tqdm.format_interval(each * (self.steps - self.done))
+                left = self.bar.format_interval(each * (self.steps - self.done))
                 self.tell(
                     f"step {self.done} of {self.steps}: loss {step.loss:.3f}, "
                     f"{speed} tokens/s, {left} left"

@@ -3,6 +3,8 @@
 They stand apart so that `tfmlib.ref` can read like its equations. NumPy alone is needed.
 """
 
+from numbers import Integral, Real
+
 import numpy as np
 
 
@@ -66,15 +68,29 @@ def token_ids(ids, vocab_size, name="ids"):
     return ids
 
 
+# In words, and what is accepted: numbers of any make, but true and false are none.
+_KINDS = {int: ("an integer", Integral), float: ("a number", Real), bool: ("True or False", bool)}
+
+
+def of_kind(value, kind, name):
+    """Return `value` if it is an integer, a number, or true or false, as `kind` says.
+
+    >>> of_kind(0, float, "dropout")
+    0
+    """
+    what, accepted = _KINDS[kind]
+    if not isinstance(value, accepted) or isinstance(value, bool) != (kind is bool):
+        raise TypeError(f"{name} must be {what}, got {value!r} of type {type(value).__name__}.")
+    return value
+
+
 def positive(n, name):
     """Return `n` as a positive int.
 
     >>> positive(3, "length")
     3
     """
-    if isinstance(n, bool) or not isinstance(n, int | np.integer):
-        raise TypeError(f"{name} must be an integer, got {n!r} of type {type(n).__name__}.")
-    if n < 1:
+    if of_kind(n, int, name) < 1:
         raise ValueError(f"{name} must be at least 1, got {n}.")
     return int(n)
 

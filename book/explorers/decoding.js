@@ -234,10 +234,15 @@
     if (!node.parent) return [title, nextTokens(view.follow[""])];
     const numbers = [probability("joint", Math.exp(node.logP)), ", ln p = ", number("log-p", node.logP)];
     const soFar = make("p", {}, "so far: p = ", numbers);
-    if (node.ended) return [title, soFar, make("p", {}, `The sentence ${howItEnds(view, node)}: nothing follows.`)];
-    if (!node.kept) return [title, soFar, make("p", {}, "It fell out of the beam: nobody asks what would follow.")];
-    if (fate(view, node)[0] === "open") return [title, soFar, make("p", {}, "The search ended before it was asked what would follow.")];
-    return [title, soFar, nextTokens(view.follow[node.words.join(" ")])];
+    const why = whyNothingFollows(view, node);
+    return [title, soFar, why ? make("p", {}, why) : nextTokens(view.follow[node.words.join(" ")])];
+  }
+
+  function whyNothingFollows(view, node) {
+    if (node.ended) return `The sentence ${howItEnds(view, node)}: nothing follows.`;
+    if (!node.kept) return "It fell out of the beam: nobody asks what would follow.";
+    if (fate(view, node)[0] === "open") return "The search ended before it was asked what would follow.";
+    return null;
   }
 
   function nextTokens(logP) {
