@@ -32,7 +32,7 @@ from book.manuscript import (
 )
 from book.quiz import markdown as quiz_markdown
 from book.quiz import read_quiz
-from tfmlib.files import write_whole
+from tfmlib.support.files import write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS, NOTEBOOKS, SOLUTIONS = ROOT / "book/chapters", ROOT / "notebooks", ROOT / "solutions"

@@ -143,7 +143,7 @@ def parallel_text(tmp_path_factory) -> list[str]:
 @pytest.fixture(scope="module")
 def level(request, tmp_path_factory) -> str:
     """How well this system can shut a notebook in, tried with the limits of the test's module."""
-    from tfmlib.grade import choose_level
+    from tfmlib.grade.class_run import choose_level
     from tfmlib.grade.sandbox import make_stage
 
     try:

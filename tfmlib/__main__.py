@@ -14,7 +14,12 @@ def main(arguments: list[str] | None = None) -> int:
 def _parse(arguments: list[str] | None):
     import argparse
 
-    from tfmlib import grade, ledger, listing, run, translator, verify
+    from tfmlib import ledger
+    from tfmlib.checking import command as listing
+    from tfmlib.checking import verify
+    from tfmlib.grade import class_run as grade
+    from tfmlib.runs import folder as run
+    from tfmlib.runs import translator
 
     parser = argparse.ArgumentParser(prog="python -m tfmlib", description=__doc__)
     subparsers = parser.add_subparsers(dest="command", required=True)

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 
-from tfmlib import progress as log
-from tfmlib.exercises import HINTS, Exercise, all_exercises, find, modules
-from tfmlib.judge import BLANK, PASSED, Report, judge
-from tfmlib.render import Item, Message
+from tfmlib.checking import progress as log
+from tfmlib.checking.catalogue import all_exercises, find, modules
+from tfmlib.checking.exercise import HINTS, Exercise
+from tfmlib.checking.judge import BLANK, PASSED, Report, judge
+from tfmlib.checking.message import Item, Message
 
 __all__ = ["check", "hint", "progress", "solution"]
 

@@ -21,8 +21,8 @@ from safetensors.torch import load as read_tensors
 from safetensors.torch import save as write_tensors
 from torch import Tensor
 
-from tfmlib.files import write_whole
 from tfmlib.model import Transformer, TransformerConfig
+from tfmlib.support.files import write_whole
 
 FORMAT = "tfmlib checkpoint 1"
 KEY = "tfmlib"  # one entry of metadata: several would come in a new order each time

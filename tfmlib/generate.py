@@ -11,7 +11,6 @@ import math
 import torch
 from torch import Tensor
 
-from tfmlib import validate
 from tfmlib.model import (
     DecoderLayer,
     Linear,
@@ -22,6 +21,7 @@ from tfmlib.model import (
     sinusoidal_encoding,
     split_heads,
 )
+from tfmlib.support import validate
 
 # --- one token at a time --------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tfmlib import validate
+from tfmlib.support import validate
 
 # --- configuration --------------------------------------------------------------------------
 

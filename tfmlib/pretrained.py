@@ -22,8 +22,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from tfmlib import validate
 from tfmlib.model import ACTIVATIONS, EncoderLayer, _check_ids, padding_mask
+from tfmlib.support import validate
 from tfmlib.tokenizer import Tokenizer, _as_text, _short
 
 # --- the weights, wherever they are -------------------------------------------------------------

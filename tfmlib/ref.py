@@ -7,7 +7,7 @@ attention is allowed. The last line of a docstring says where the equation stand
 
 import numpy as np
 
-from tfmlib import validate
+from tfmlib.support import validate
 
 # --- words as vectors -----------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from tfmlib import ref
-from tfmlib.files import write_whole
+from tfmlib.support.files import write_whole
 
 
 class Tokenizer:

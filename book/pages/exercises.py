@@ -1,7 +1,8 @@
 """The page "All exercises", made from what the library knows of them."""
 
 from book.pages.chapters import CHAPTERS, chapter_link, chapter_title
-from tfmlib.exercises import Exercise, all_exercises
+from tfmlib.checking.catalogue import all_exercises
+from tfmlib.checking.exercise import Exercise
 
 INTRODUCTION = """\
 # All exercises

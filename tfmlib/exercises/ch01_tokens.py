@@ -6,7 +6,7 @@ from itertools import chain, pairwise
 import numpy as np
 
 from tfmlib import ref
-from tfmlib.exercises import Example, Exercise
+from tfmlib.checking.exercise import Example, Exercise
 
 SPECIAL = ["<pad>", "<start>", "<end>", "<unk>"]
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from tfmlib import ref
-from tfmlib.exercises import Example, Exercise, numbers
+from tfmlib.checking.exercise import Example, Exercise, numbers
 
 # --- 2.1 ----------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tfmlib.exercises import Example, Exercise, numbers
+from tfmlib.checking.exercise import Example, Exercise, numbers
 
 
 def _omega(d, base=10000.0):

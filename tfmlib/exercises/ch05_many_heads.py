@@ -3,7 +3,7 @@
 import numpy as np
 
 from tfmlib import ref
-from tfmlib.exercises import Example, Exercise, numbers
+from tfmlib.checking.exercise import Example, Exercise, numbers
 
 # --- 5.1 ----------------------------------------------------------------------------------------
 
@@ -480,7 +480,7 @@ BACK = Exercise(
 
 def _two_matrices(value, d_model):
     """w_q and w_k, or the sentence that says what came instead."""
-    from tfmlib.judge import AnswerError  # the judge knows exercises, not the reverse
+    from tfmlib.checking.judge import AnswerError  # the judge knows exercises, not the reverse
 
     shape = (2, d_model, d_model)
     if np.shape(value) != shape:

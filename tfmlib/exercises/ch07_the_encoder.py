@@ -3,7 +3,7 @@
 import numpy as np
 
 from tfmlib import ref
-from tfmlib.exercises import Example, Exercise, numbers
+from tfmlib.checking.exercise import Example, Exercise, numbers
 
 # --- 7.1 ----------------------------------------------------------------------------------------
 
@@ -118,7 +118,7 @@ ONE_MAP = Exercise(
 
 def _as_many(value, names):
     """The arrays that were asked for, or the sentence that says that others came."""
-    from tfmlib.judge import AnswerError  # the judge knows exercises, not the reverse
+    from tfmlib.checking.judge import AnswerError  # the judge knows exercises, not the reverse
 
     if not isinstance(value, list | tuple) or len(value) != len(names):
         raise AnswerError(f"Return {len(names)} arrays in this order: {', '.join(names)}.")

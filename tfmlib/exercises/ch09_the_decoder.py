@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 from tfmlib import ref
-from tfmlib.exercises import Example, Exercise, numbers
+from tfmlib.checking.exercise import Example, Exercise, numbers
 
 # --- 9.1 ----------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tfmlib import ref
-from tfmlib.exercises import Example, Exercise, numbers
+from tfmlib.checking.exercise import Example, Exercise, numbers
 
 # --- 10.1 ---------------------------------------------------------------------------------------
 

@@ -19,10 +19,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tfmlib.exercises import Exercise, all_exercises
-from tfmlib.grade import grade
-from tfmlib.judge import BLANK, FAILED, PASSED
-from tfmlib.verify import ROOT, cells
+from tfmlib.checking.catalogue import all_exercises
+from tfmlib.checking.exercise import Exercise
+from tfmlib.checking.judge import BLANK, FAILED, PASSED
+from tfmlib.checking.verify import ROOT, cells
+from tfmlib.grade.class_run import grade
 
 STUDENTS = 30
 CHAPTER = 4

@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 
-from tfmlib.exercises import Exercise
-from tfmlib.exercises import find as find_exercise
+from tfmlib.checking.catalogue import find as find_exercise
+from tfmlib.checking.exercise import Exercise
+from tfmlib.checking.judge import BLANK, FAILED, PASSED, Line, Report, judge_calls
+from tfmlib.checking.runner import DIED, Reply
 from tfmlib.grade import submissions
 from tfmlib.grade.sandbox import PACKAGE, Limits, Run
 from tfmlib.grade.submissions import Submission
-from tfmlib.judge import BLANK, FAILED, PASSED, Line, Report, judge_calls
-from tfmlib.runner import DIED, Reply
 
 MISSING = "not found"
 WAYS_TO_CALL = 2  # the last definition: as it stood when written, and at the end

@@ -12,11 +12,11 @@ from collections import Counter
 from pathlib import Path
 
 from tfmlib.check import feedback
-from tfmlib.exercises import find
+from tfmlib.checking.catalogue import find
+from tfmlib.checking.judge import BLANK, FAILED, PASSED
+from tfmlib.checking.message import Item, Message
 from tfmlib.grade.marking import MISSING, Mark, Result
 from tfmlib.grade.submissions import Submission
-from tfmlib.judge import BLANK, FAILED, PASSED
-from tfmlib.render import Item, Message
 
 # Canvas wants these columns, in this order; Moodle lets you choose which one names the student.
 IDENTITY = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")

@@ -1,6 +1,6 @@
 """The student's process as the grader sees it: started behind walls, spoken to over two pipes.
 
-Only descriptions of plain data cross (`tfmlib.wire`), each of bounded size and within a bounded
+Only descriptions of plain data cross (`checking.wire`), each of bounded size and within a bounded
 time. Whatever else happens, the process and all that it started are ended.
 """
 
@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 import tfmlib
-from tfmlib.runner import DIED, Reply, endless
-from tfmlib.wire import decode, encode
+from tfmlib.checking.runner import DIED, Reply, endless
+from tfmlib.checking.wire import decode, encode
 
 LEVELS = {
     "full": "No network; only Python and the library can be read; nothing outside can be written.",
@@ -118,7 +118,7 @@ def make_stage(folder: Path) -> Path:
             shutil.copy(path, stage / "tfmlib" / path.name)
     (stage / "tfmlib" / "check.py").write_text(STUB_CHECK, encoding="utf-8")
     (stage / "tfmlib" / "plots.py").write_text(STUB_PLOTS, encoding="utf-8")
-    shutil.copy(Path(__file__).with_name("student.py"), stage / "tfm_student.py")
+    shutil.copy(Path(__file__).parent / "inside/student.py", stage / "tfm_student.py")
     compileall.compile_dir(stage, quiet=2)  # once, not once a student
     for place, _, files in os.walk(folder):
         os.chmod(place, 0o755)

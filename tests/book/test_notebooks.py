@@ -12,9 +12,9 @@ import pytest
 from book import compile as compiler
 from book.manuscript import read_all
 from book.quiz import read_quiz
-from tfmlib.exercises import all_exercises
+from tfmlib.checking.catalogue import all_exercises
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = read_all(ROOT / "book/chapters")
 COMMITTED = sorted([*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "solutions").glob("*.ipynb")])
 NAMES = [f"{path.parent.name}/{path.name}" for path in COMMITTED]

@@ -24,7 +24,7 @@ from tfmlib import ledger, ref
 from tfmlib.ledger import entry as entry_module
 from tfmlib.ledger import masked_softmax, notes, paper, probes, whiteboard
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 # --- what the documents hold, as data of this test ----------------------------------------------
 

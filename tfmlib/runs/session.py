@@ -20,11 +20,10 @@ from sacrebleu import corpus_bleu
 
 from tfmlib import checkpoint, data, parallel, train
 from tfmlib.checkpoint import Checkpoint, CheckpointError
-from tfmlib.log import Log, cut_back
 from tfmlib.model import Transformer, TransformerConfig
-from tfmlib.onlooker import ONLOOKER, Progress
 from tfmlib.parallel import ALONE, WorkerLost, World
-from tfmlib.run import (
+from tfmlib.runs.console import ONLOOKER, Progress
+from tfmlib.runs.folder import (
     Run,
     RunError,
     Settings,
@@ -33,6 +32,7 @@ from tfmlib.run import (
     is_out_of_memory,
     step_in_name,
 )
+from tfmlib.runs.log import Log, cut_back
 from tfmlib.tokenizer import Tokenizer
 
 SECONDS_FOR_THE_MAIN_PROCESS = 3.0  # to speak for all

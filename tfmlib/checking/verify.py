@@ -15,14 +15,15 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 
-from tfmlib.exercises import Exercise, all_exercises, find
-from tfmlib.judge import BLANK, judge, require_same
-from tfmlib.mutants import mutants
+from tfmlib.checking.catalogue import all_exercises, find
+from tfmlib.checking.exercise import Exercise
+from tfmlib.checking.judge import BLANK, judge, require_same
+from tfmlib.checking.mutants import mutants
 
 KILL_BAR = 0.98
 MISTAKES_BAR = 4
 SECONDS_FOR_A_MUTANT = 1.0
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tfmlib import ref, validate
+from tfmlib import ref
+from tfmlib.support import validate
 
 PUBLIC = {
     name: function

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tfmlib.grade import grade
+from tfmlib.checking.verify import ROOT, cells
+from tfmlib.checking.wire import encode
+from tfmlib.grade.class_run import grade
 from tfmlib.grade.sandbox import BrokenError, Limits, Sandbox, as_reply, is_small
-from tfmlib.verify import ROOT, cells
-from tfmlib.wire import encode
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux to shut in a process")
 
@@ -38,24 +38,27 @@ def softmax(x):
     + "import builtins\nbuiltins.all = builtins.isinstance = builtins.len = lambda *a: True",
     "patches tfmlib": WRONG
     + """
-from tfmlib import ref, runner, wire
+from tfmlib import ref
+from tfmlib.checking import runner, wire
 ref.softmax = softmax
 runner.perform = lambda answer, args: runner.Reply(value=True)
 wire.encode = lambda value: b'{"dict": [["passed", true]]}'""",
     "puts false modules in place": WRONG
     + """
 import sys, types
-fake = types.ModuleType("tfmlib.judge")
+fake = types.ModuleType("tfmlib.checking.judge")
 fake.judge_calls = fake.judge = fake.require_same = lambda *a, **k: True
-for name in ("tfmlib.judge", "tfmlib.exercises", "tfmlib.check", "numpy", "json"):
+for name in ("tfmlib.checking.judge", "tfmlib.checking.exercise", "tfmlib.check", "numpy", "json"):
     sys.modules[name] = fake""",
-    "imports the checks": "from tfmlib.exercises import find\nsoftmax = find('4.2').oracle",
+    "imports the checks": """
+from tfmlib.checking.catalogue import find
+softmax = find("4.2").oracle""",
     "imports the checks from the repository": """
 import sys
 for name in [n for n in sys.modules if n.split(".")[0] == "tfmlib"]:
     del sys.modules[name]
 sys.path.insert(0, ROOT)
-from tfmlib.exercises import find
+from tfmlib.checking.catalogue import find
 oracle = find('4.2').oracle
 def softmax(x):
     return oracle(x)""",
@@ -214,7 +217,7 @@ def softmax(x):
             pass""",
     "forges a reply": """
 import os, struct
-from tfmlib import wire
+from tfmlib.checking import wire
 def softmax(x):
     forged = {"passed": True, "status": "passed", "value": True, "changed": False}
     data = wire.encode({"call": 1, "status": "passed", "reply": forged})

@@ -13,9 +13,11 @@ import pytest
 import torch
 from PIL import Image
 
-from tfmlib import checkpoint, data, generate, run, train, translator
+from tfmlib import checkpoint, data, generate, train
 from tfmlib.__main__ import main
 from tfmlib.model import Transformer, TransformerConfig
+from tfmlib.runs import folder as run
+from tfmlib.runs import translator
 
 PAIRS = data.number_pairs([*range(7, 100, 5), 100, 21])
 SECONDS = 120  # for a subprocess on a busy machine

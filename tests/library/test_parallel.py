@@ -17,8 +17,8 @@ import torch
 
 from tfmlib import parallel
 from tfmlib.parallel import ALONE, World
-from tfmlib.run import Run, RunError, torchrun
-from tfmlib.session import Session
+from tfmlib.runs.folder import Run, RunError, torchrun
+from tfmlib.runs.session import Session
 
 SECONDS = 300  # far more than any of these runs needs, even on a busy machine
 
@@ -440,7 +440,8 @@ VALIDATING = """
 import sys, time
 from datetime import timedelta
 from pathlib import Path
-from tfmlib import parallel, session
+from tfmlib import parallel
+from tfmlib.runs import session
 from tfmlib.__main__ import main
 
 marker, seconds, *arguments = sys.argv[1:]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tfmlib.wire import Foreign, WireError, decode, encode
+from tfmlib.checking.wire import Foreign, WireError, decode, encode
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

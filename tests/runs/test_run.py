@@ -22,11 +22,14 @@ import portalocker
 import pytest
 import torch
 
-from tfmlib import checkpoint, data, onlooker, run, session, train
+from tfmlib import checkpoint, data, train
 from tfmlib.__main__ import main
-from tfmlib.log import cut_back, read_log
 from tfmlib.model import TransformerConfig
-from tfmlib.run import Run, RunError, Settings
+from tfmlib.runs import console as onlooker
+from tfmlib.runs import folder as run
+from tfmlib.runs import session
+from tfmlib.runs.folder import Run, RunError, Settings
+from tfmlib.runs.log import cut_back, read_log
 from tfmlib.tokenizer import BPETokenizer
 
 SECONDS = 120  # for a subprocess on a busy machine
@@ -853,10 +856,10 @@ def test_who_interrupts_before_the_run_has_begun_is_not_told_to_resume_it(
 def test_an_interrupt_while_torch_is_imported_is_quiet(flags, tmp_path, monkeypatch, capsys):
     class Interrupted:
         def find_spec(self, name, *_):
-            if name == "tfmlib.session":
+            if name == "tfmlib.runs.session":
                 raise KeyboardInterrupt
 
-    monkeypatch.delitem(sys.modules, "tfmlib.session")
+    monkeypatch.delitem(sys.modules, "tfmlib.runs.session")
     monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
     assert main([*flags, f"--out={tmp_path / 'run'}"]) == 130
     assert capsys.readouterr() == ("", "")
@@ -1141,7 +1144,7 @@ def test_an_interrupt_while_the_commands_are_imported_is_quiet():
         "import sys\n"
         "class Interrupted:\n"
         "    def find_spec(self, name, *_):\n"
-        "        if name == 'tfmlib.verify':\n"
+        "        if name == 'tfmlib.checking.verify':\n"
         "            raise KeyboardInterrupt\n"
         "sys.meta_path.insert(0, Interrupted())\n"
         "from tfmlib.__main__ import main\n"

@@ -9,7 +9,7 @@ A run is a folder:
     best.safetensors          the weights that did best in validation, to translate with
     .lock                     held by the process that trains, so that there is only one
 
-torch is imported only when training begins (`tfmlib.session`): asking for help should be quick.
+torch is imported only when training begins (`runs.session`): asking for help should be quick.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 from tfmlib import data
-from tfmlib.files import TEMPORARY, hold, write_whole
+from tfmlib.support.files import TEMPORARY, hold, write_whole
 from tfmlib.tokenizer import BPETokenizer, Tokenizer, WordTokenizer
 
 FORMAT = "tfmlib run 1"
@@ -501,7 +501,7 @@ def _lasting(path: Path) -> Path:
 def run(options: argparse.Namespace) -> int:
     try:
         from tfmlib import parallel
-        from tfmlib.session import train_run  # takes seconds, and a person may think again
+        from tfmlib.runs.session import train_run  # takes seconds, and a person may think again
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     given = {s.name: getattr(options, s.name) for s in fields(Settings) if s.name in options}

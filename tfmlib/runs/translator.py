@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tfmlib.data import LONGEST, encode_source, encode_target
-from tfmlib.onlooker import ONLOOKER
-from tfmlib.run import Run, RunError, is_out_of_memory
+from tfmlib.runs.console import ONLOOKER
+from tfmlib.runs.folder import Run, RunError, is_out_of_memory
 from tfmlib.tokenizer import Tokenizer, split_words
 
 if TYPE_CHECKING:

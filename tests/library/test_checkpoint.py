@@ -11,9 +11,10 @@ import pytest
 import torch
 from safetensors.torch import save as write_tensors
 
-from tfmlib import checkpoint, data, files, train
+from tfmlib import checkpoint, data, train
 from tfmlib.checkpoint import CheckpointError
 from tfmlib.model import Transformer, TransformerConfig
+from tfmlib.support import files
 
 PAIRS = data.number_pairs(range(7, 60, 5))
 SETTINGS = {"steps": 11, "seed": 3}

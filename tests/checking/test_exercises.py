@@ -7,10 +7,13 @@ import sys
 import numpy as np
 import pytest
 
-from tfmlib import exercises, ref, verify
-from tfmlib.exercises import Example, Exercise, all_exercises, numbers
-from tfmlib.mutants import mutants
-from tfmlib.verify import Cell, Proof
+from tfmlib import ref
+from tfmlib.checking import exercise as exercises
+from tfmlib.checking import verify
+from tfmlib.checking.catalogue import all_exercises, find
+from tfmlib.checking.exercise import Example, Exercise, numbers
+from tfmlib.checking.mutants import mutants
+from tfmlib.checking.verify import Cell, Proof
 
 IDS = [exercise.id for exercise in all_exercises()]
 
@@ -60,7 +63,7 @@ def oracle(x):
 @pytest.fixture
 def weak(monkeypatch):
     """An exercise that can be made weak in one place; not one of the book's."""
-    monkeypatch.setattr(exercises, "_DECLARED", dict(exercises._DECLARED))
+    monkeypatch.setattr(exercises, "DECLARED", dict(exercises.DECLARED))
     exercise = Exercise(
         id="99.1",
         title="Scale",
@@ -235,6 +238,6 @@ def test_statements_are_dropped():
     ids=["no root", "one per cent off", "uniform attention"],
 )
 def test_wrong_answers_that_are_nearly_right_are_refused(id, wrong):
-    from tfmlib.judge import judge
+    from tfmlib.checking.judge import judge
 
-    assert not judge(exercises.find(id), wrong).passed
+    assert not judge(find(id), wrong).passed

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tfmlib.wire import WireError, decode, encode
+from tfmlib.checking.wire import WireError, decode, encode
 
 SECONDS = 4.0  # for one call of an answer
 MAX_REPLY = 64 * 2**20

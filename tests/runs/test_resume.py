@@ -21,7 +21,7 @@ import pytest
 import torch
 
 from tfmlib import checkpoint
-from tfmlib.run import python
+from tfmlib.runs.folder import python
 
 SECONDS = 300  # far more than any of these runs needs, even on a busy machine
 STEPS, SAVE_EVERY = 200, 5
@@ -320,7 +320,7 @@ def test_a_run_that_is_asked_to_stop_saves_its_last_step_and_goes_on_from_there(
 # A validation that a signal does not end would take longer than torchrun waits.
 SIGNAL_IN_VALIDATION = """
 import time
-from tfmlib import session
+from tfmlib.runs import session
 score, calls = session.score, []
 
 def score_and_signal(model, *others):

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tfmlib.exercises import Exercise, all_exercises
-from tfmlib.runner import SECONDS, Reply, Runner, perform
-from tfmlib.wire import Foreign, decode, encode
+from tfmlib.checking.catalogue import all_exercises
+from tfmlib.checking.exercise import Exercise
+from tfmlib.checking.runner import SECONDS, Reply, Runner, perform
+from tfmlib.checking.wire import Foreign, decode, encode
 
 PASSED, FAILED, BLANK = "passed", "failed", "not attempted"
 

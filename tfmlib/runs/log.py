@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tfmlib.files import write_whole
-from tfmlib.run import RunError
+from tfmlib.runs.folder import RunError
+from tfmlib.support.files import write_whole
 
 
 class Log:

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from tfmlib import check as learner
-from tfmlib import progress, ref, runner
-from tfmlib.exercises import find
-from tfmlib.judge import AnswerError, judge, require_same
-from tfmlib.render import Item, Message
+from tfmlib import ref
+from tfmlib.checking import progress, runner
+from tfmlib.checking.catalogue import find
+from tfmlib.checking.judge import AnswerError, judge, require_same
+from tfmlib.checking.message import Item, Message
 
 WEIGHTS = "4.3"
 

@@ -21,7 +21,8 @@ from collections.abc import Callable
 import numpy as np
 
 from tfmlib import check as recorder
-from tfmlib import ref, runner, wire
+from tfmlib import ref
+from tfmlib.checking import runner, wire
 
 BODY_MAGICS = ("time", "timeit", "capture", "prun")  # the rest of such a cell is Python
 FUNCTIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)

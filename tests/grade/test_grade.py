@@ -15,13 +15,14 @@ from pathlib import Path
 
 import pytest
 
-import tfmlib.grade as grading
 from tfmlib.check import feedback
-from tfmlib.exercises import find
-from tfmlib.grade import demo_class, grade, marking, report, sandbox, submissions
+from tfmlib.checking.catalogue import find
+from tfmlib.checking.judge import BLANK, FAILED, PASSED, judge
+from tfmlib.checking.verify import ROOT, cells
+from tfmlib.grade import class_run as grading
+from tfmlib.grade import demo_class, marking, report, sandbox, submissions
+from tfmlib.grade.class_run import grade
 from tfmlib.grade.sandbox import Limits, make_stage
-from tfmlib.judge import BLANK, FAILED, PASSED, judge
-from tfmlib.verify import ROOT, cells
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux to shut in a process")
 SOLVED = {id: cell.source for id, cell in cells("solutions").items() if id.startswith("4.")}
@@ -279,7 +280,7 @@ def test_a_rerun_grades_only_what_changed(demo, monkeypatch, level):
 GRADER = """
 import sys
 from pathlib import Path
-from tfmlib import grade
+from tfmlib.grade import class_run as grade
 grade.checks_version = lambda: "these checks"
 grade.grade(Path(sys.argv[1]), Path(sys.argv[2]), [4], sys.argv[3])
 """

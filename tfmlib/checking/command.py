@@ -3,7 +3,7 @@
 import argparse
 import json
 
-from tfmlib.exercises import all_exercises
+from tfmlib.checking.catalogue import all_exercises
 
 
 def rows() -> list[dict]:

@@ -1,0 +1,1 @@
+"""A training run: its settings and folder, the session that trains, and the translator it makes."""
