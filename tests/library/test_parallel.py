@@ -17,8 +17,9 @@ import torch
 
 from tfmlib import parallel
 from tfmlib.parallel import ALONE, World
-from tfmlib.runs.folder import Run, RunError, torchrun
-from tfmlib.runs.session import Session
+from tfmlib.runs.failures import RunError, torchrun_command
+from tfmlib.runs.folder import Run
+from tfmlib.runs.session import Session, prepare
 
 SECONDS = 300  # far more than any of these runs needs, even on a busy machine
 
@@ -336,7 +337,7 @@ def test_processes_that_find_different_checkpoints_are_told_to_share_a_folder(un
             return value
 
     with pytest.raises(RunError, match=f"step {STEPS}; --out must be a folder that all machines"):
-        Session(Run(undisturbed[1]), {}, True, torch.device("cpu"), Elsewhere(rank=0, size=2))
+        prepare(Run(undisturbed[1]), {}, True, torch.device("cpu"), Elsewhere(rank=0, size=2))
 
 
 @no_torchrun
@@ -350,14 +351,14 @@ def test_a_dead_worker_ends_the_job_and_torchrun_restarts_it_if_it_may(
         assert job.wait() != 0
         assert "Another process was lost during step 25." in job.text
         assert f"The last checkpoint is {run}/step-000020.safetensors." in job.text
-        how = f"{torchrun()} --standalone --nproc-per-node 2 -m tfmlib train --resume --out"
+        how = f"{torchrun_command()} --standalone --nproc-per-node 2 -m tfmlib train --resume --out"
         assert f"{how} {run} --device cpu" in job.text
     assert (last_saved(run), len(steps(run))) == (20, 25)
     command = [str(dying), "0", "45", *command, "--resume"]
     with started(*command, output=output, processes=2, restarts=1) as job:
         assert job.wait() == 0, job.text
-        assert f"{run} goes on after step 20 of {STEPS}." in job.text
-        assert f"{run} goes on after step 40 of {STEPS}." in job.text
+        assert f"{run} resumes after step 20 of {STEPS}." in job.text
+        assert f"{run} resumes after step 40 of {STEPS}." in job.text
     assert_same_end(run, undisturbed[2])
 
 
@@ -369,7 +370,7 @@ def test_a_restart_resumes_what_its_job_began_but_no_run_that_was_there_before(
     command = in_command(*train_command, f"--out={undisturbed[1]}")
     with started(*command, output=tmp_path / "output", restarts=1) as job:
         assert job.wait() != 0
-        assert job.text.count("holds a run already; add --resume") == 2
+        assert job.text.count("already holds a run; add --resume") == 2
     assert {path.name: path.read_bytes() for path in undisturbed[1].iterdir()} == before
 
 
@@ -382,11 +383,11 @@ def test_jobs_that_are_given_no_name_are_told_apart(train_command, tmp_path):
     command = [*train_command, f"--out={run}", "--steps=30"]
     with started(str(dying), "0", "25", *command, output=output, **nameless) as job:
         assert job.wait() == 0, job.text
-        assert f"{run} goes on after step 20 of 30." in job.text
+        assert f"{run} resumes after step 20 of 30." in job.text
     before = {path.name: path.read_bytes() for path in run.iterdir()}
     with started(*in_command(*command), output=output, **nameless) as job:
         assert job.wait() != 0
-        assert job.text.count("holds a run already; add --resume") == 2
+        assert job.text.count("already holds a run; add --resume") == 2
     assert {path.name: path.read_bytes() for path in run.iterdir()} == before
 
 
@@ -406,12 +407,12 @@ def test_the_main_process_tells_all_whether_a_restart_may_go_on(undisturbed, mon
     def look(is_same_job: int, folder: Path) -> Session:
         asked.clear()
         from_main[:] = [1, is_same_job, 0, STEPS]
-        return Session(Run(folder), {}, False, torch.device("cpu"), Other(rank=1, size=2))
+        return prepare(Run(folder), {}, False, torch.device("cpu"), Other(rank=1, size=2))
 
     asked, from_main = [], []
-    assert look(1, undisturbed[1]).step == STEPS
+    assert look(1, undisturbed[1]).state.step == STEPS
     assert asked == [1, 0, 0, STEPS]
-    with pytest.raises(RunError, match="holds a run already"):
+    with pytest.raises(RunError, match="already holds a run"):
         look(0, undisturbed[1])
     harmed = undisturbed[1].parent / "harmed"
     harmed.mkdir()
@@ -431,7 +432,7 @@ def test_a_job_that_is_asked_to_stop_saves_its_last_step(train_command, tmp_path
         job.process.terminate()
         assert job.wait() != 0
         step = len(steps(run))
-        assert f"Stopped by SIGTERM after step {step}, and saved." in job.text
+        assert f"Stopped by SIGTERM after saving step {step}." in job.text
     assert last_saved(run) == step >= 7
 
 
@@ -485,5 +486,5 @@ def test_a_job_that_is_interrupted_in_a_long_validation_saves_its_step_in_time(
             time.sleep(0.01)
         job.process.send_signal(signal.SIGINT)
         assert job.wait() != 0  # one that took too long would have been killed, and said nothing
-        assert "Stopped by SIGINT after step 7, and saved." in job.text
+        assert "Stopped by SIGINT after saving step 7." in job.text
     assert last_saved(run) == len(steps(run)) == 7

@@ -21,7 +21,7 @@ import pytest
 import torch
 
 from tfmlib import checkpoint
-from tfmlib.runs.folder import python
+from tfmlib.runs.failures import python_command
 
 SECONDS = 300  # far more than any of these runs needs, even on a busy machine
 STEPS, SAVE_EVERY = 200, 5
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.skipif(
 DRIVER = """
 import json, os, sys, traceback
 import torch
-from tfmlib import session  # with all that a run imports
+from tfmlib.runs import session  # with all that a run imports
 from tfmlib.__main__ import main
 
 torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])  # the first one imports still more
@@ -309,7 +309,7 @@ def test_a_run_that_is_asked_to_stop_saves_its_last_step_and_goes_on_from_there(
     signalling = SIGNAL_AT_STEP.format(step=step, number=number)
     assert process.run(*command, before=signalling) == 128 + number, process.text
     assert last_step(run) == last_saved(run) == step
-    assert f"Stopped by {number.name} after step {step}" in process.text
+    assert f"Stopped by {number.name} after saving step {step}." in process.text
     assert f"train --resume --out {run}" in process.text
     assert process.run("train", "--resume", f"--out={run}") == 0, process.text
     assert_same_weights(run, undisturbed)
@@ -345,7 +345,7 @@ def test_a_signal_ends_a_validation_at_once_and_it_is_made_up_later(
     command = [*flags, f"--steps={STEPS}", f"--out={run}"]
     assert process.run(*command, before=signalling) == 128 + number, process.text
     assert "The validation went on." not in process.text
-    assert f"Stopped by {number.name} after step {step}, and saved." in process.text
+    assert f"Stopped by {number.name} after saving step {step}." in process.text
     assert last_step(run) == last_saved(run) == step
     validated = [entry["step"] for entry in entries(run) if "validation" in entry]
     assert validated == list(range(50, step, 50))
@@ -410,7 +410,7 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_is_offered(damage, p
     command = ["train", "--resume", f"--steps={STEPS}", f"--out={short_run}"]
     assert process.run(*command) == 1
     assert process.text.startswith(f"{newest} is ")
-    assert f"step-000035.safetensors is whole: delete {newest}" in process.text
+    assert f"step-000035.safetensors is intact: delete {newest}" in process.text
     assert process.text.count("\n") == 1
     assert content(short_run) == before
 
@@ -462,9 +462,9 @@ def assert_nothing_lost(run: Path, before: dict[str, bytes], text: str) -> None:
     names = {name for name in before if name.endswith(".safetensors")}
     assert {name: after[name] for name in names} == {name: before[name] for name in names}
     assert not any(name.endswith(".tmp") for name in after)
-    assert "what was saved before is whole" in text
-    way_on = f"Go on with: {python()} -m tfmlib train --resume"
-    assert f"step-000040.safetensors. {way_on}" in text
+    assert "what was saved before is intact" in text
+    hint = f"Resume with: {python_command()} -m tfmlib train --resume"
+    assert f"step-000040.safetensors. {hint}" in text
     assert "Traceback" not in text
 
 

@@ -16,8 +16,9 @@ from PIL import Image
 from tfmlib import checkpoint, data, generate, train
 from tfmlib.__main__ import main
 from tfmlib.model import Transformer, TransformerConfig
-from tfmlib.runs import folder as run
 from tfmlib.runs import translator
+from tfmlib.runs.folder import Run
+from tfmlib.runs.settings import Settings
 
 PAIRS = data.number_pairs([*range(7, 100, 5), 100, 21])
 SECONDS = 120  # for a subprocess on a busy machine
@@ -32,9 +33,9 @@ def _learned(tmp_path_factory) -> Path:
     model = Transformer(TransformerConfig(tokenizer.vocab_size, **sizes, dropout=0.0))
     optimizer = train.make_optimizer(model)
     batches = data.Batches(PAIRS, tokenizer, batch_size=len(PAIRS))
-    folder = run.Run(tmp_path_factory.mktemp("run"))
+    folder = Run(tmp_path_factory.mktemp("run"))
     folder.write_tokenizer(tokenizer)
-    folder.write(run.Settings(), asdict(model.config), "")
+    folder.write(Settings(), asdict(model.config), "")
     steps = train.train(model, batches, 120, warmup=20, peak=1e-2, optimizer=optimizer)
     next(steps)
     checkpoint.save(folder.checkpoint(1), checkpoint.take(1, model, optimizer))
@@ -95,7 +96,7 @@ def test_beams_are_followed(learned, capsys, monkeypatch):
     asked = []
     real = generate.beam_search
     monkeypatch.setattr(
-        train, "beam_search", lambda *a, **k: asked.append(k["beams"]) or real(*a, **k)
+        generate, "beam_search", lambda *a, **k: asked.append(k["beams"]) or real(*a, **k)
     )
     assert translate(capsys, learned, "twenty-one", "--beam=3") == (0, ["ein und zwanzig"], [])
     assert asked == [3]
@@ -129,8 +130,8 @@ def test_a_filter_gives_a_line_for_a_line(learned, capsys, monkeypatch):
 def test_a_filter_reads_what_other_systems_write(learned, capsys, monkeypatch):
     feed(monkeypatch, b"\xef\xbb\xbfseven\r\ntwelve\r\n")
     asked = []
-    real = train.translate
-    monkeypatch.setattr(train, "translate", lambda *a, **k: asked.append(*a[2]) or real(*a, **k))
+    real = generate.translate
+    monkeypatch.setattr(generate, "translate", lambda *a, **k: asked.append(*a[2]) or real(*a, **k))
     assert translate(capsys, learned) == (0, ["sieben", "zwölf"], [])
     assert asked == ["seven", "twelve"]  # without the mark, which byte pairs would spell
     feed(monkeypatch, b"")
@@ -144,7 +145,7 @@ def test_a_line_that_is_no_text_or_far_too_long_is_told_and_the_others_are_trans
     code, out, err = translate(capsys, learned)
     assert (code, out) == (1, ["sieben", "", "", "zwölf"])
     assert err == [
-        r"line 2: expected text in UTF-8, got bytes that are none in 'f\udcfcnf'.",
+        r"line 2: expected text in UTF-8, got other bytes in 'f\udcfcnf'.",
         "line 3: expected at most 5,000 characters, got 5,999.",
     ]
 
@@ -186,7 +187,7 @@ def test_an_output_that_is_full_is_told_once(learned):
         done = subprocess.run(
             command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=SECONDS, check=False
         )
-    assert done.stderr == "Could not write the translation: No space left on device.\n"
+    assert done.stderr == "Could not write the output: No space left on device.\n"
     assert done.returncode == 1
 
 
@@ -305,13 +306,13 @@ def test_no_run_no_checkpoint_and_a_damaged_one_are_told(learned, tmp_path, caps
     best.write_bytes(best.read_bytes()[:-1])
     last = learned / "step-000001.safetensors"
     assert told(learned).startswith(f"{best} is cut short")
-    assert told(learned).endswith(f" {last} is whole: name it to translate with that.")
+    assert told(learned).endswith(f" {last} is intact: name it to translate with that.")
     assert translate(capsys, last, "seven")[0] == 0  # as it says
     (learned / "step-000002.safetensors").touch()
-    assert told(learned).endswith(f" {last} is whole: name it to translate with that.")
+    assert told(learned).endswith(f" {last} is intact: name it to translate with that.")
     last.write_bytes(b"")
     assert told(learned).endswith(
-        " No other weights of the run are whole: train it again, in another folder."
+        " No other weights of the run are intact: train it again, in another folder."
     )
     for path in learned.glob("*.safetensors"):
         path.unlink()
@@ -328,13 +329,13 @@ def test_best_weights_that_are_gone_are_not_silently_replaced_by_others(learned,
     assert (code, out) == (1, [])
     assert line == (
         f"{best} is no file; expected a checkpoint there. "
-        f"{last} is whole: name it to translate with that."
+        f"{last} is intact: name it to translate with that."
     )
     damaged = learned / "step-000002.safetensors"  # before there are best weights, the same
     damaged.write_bytes(b"")
     code, _, (line,) = translate(capsys, learned, "seven")
     assert line.startswith(f"{damaged} is no checkpoint")
-    assert line.endswith(f" {last} is whole: name it to translate with that.")
+    assert line.endswith(f" {last} is intact: name it to translate with that.")
 
 
 def test_for_a_named_checkpoint_that_is_damaged_the_best_weights_are_offered(learned, capsys):
@@ -343,14 +344,14 @@ def test_for_a_named_checkpoint_that_is_damaged_the_best_weights_are_offered(lea
     code, _, (line,) = translate(capsys, named, "seven")
     assert code == 1
     assert line.startswith(f"{named} is no checkpoint")
-    assert line.endswith(f" {best} is whole: name it to translate with that.")
+    assert line.endswith(f" {best} is intact: name it to translate with that.")
 
 
 @pytest.mark.parametrize("beams", [10**17, 10**30])  # what no system can promise
 def test_more_beams_than_there_can_be_are_told(learned, capsys, beams):
     code, out, (line,) = translate(capsys, learned, "seven", f"--beam={beams}")
     assert (code, out) == (1, [])
-    assert line == f"There is not enough memory to follow {beams:,} beginnings; lower --beam."
+    assert line == f"There is not enough memory for {beams:,} beams; lower --beam."
 
 
 @pytest.mark.parametrize("error", [MemoryError(), RuntimeError("CPU allocator: not enough memory")])
@@ -358,10 +359,10 @@ def test_too_little_memory_is_told(learned, capsys, monkeypatch, error):
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr(train, "translate", fail)
+    monkeypatch.setattr(generate, "translate", fail)
     code, out, (line,) = translate(capsys, learned, "seven", "--beam=4")
     assert (code, out) == (1, [])
-    assert line == "There is not enough memory to follow 4 beginnings; lower --beam."
+    assert line == "There is not enough memory for 4 beams; lower --beam."
     _, _, (line,) = translate(capsys, learned, "seven")
     assert line == "There is not enough memory to translate; free some."
 
@@ -370,7 +371,7 @@ def test_a_fault_of_the_program_is_not_hidden(learned, capsys, monkeypatch):
     def fail(*_, **__):
         raise RuntimeError("a mistake of ours")
 
-    monkeypatch.setattr(train, "translate", fail)
+    monkeypatch.setattr(generate, "translate", fail)
     with pytest.raises(RuntimeError, match="a mistake of ours"):
         translate(capsys, learned, "seven")
 
@@ -407,9 +408,9 @@ def test_weights_and_vocabulary_of_different_runs_are_refused(learned, capsys):
     other.save(path)
     code, _, (line,) = translate(capsys, learned, "seven")
     assert code == 1
-    assert line.startswith(f"{path} is not the vocabulary that the run began with: its checksum")
-    folder = run.Run(learned)  # now it is, but the weights are not this run's
-    folder.write(run.Settings(), {}, "")
+    assert line.startswith(f"{path} is not the vocabulary that the run started with: its checksum")
+    folder = Run(learned)  # now it is, but the weights are not this run's
+    folder.write(Settings(), {}, "")
     code, _, (line,) = translate(capsys, learned, "seven")
     assert code == 1
     assert line.endswith("they belong to different runs.")

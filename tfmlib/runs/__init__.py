@@ -1,1 +1,1 @@
-"""A training run: its settings and folder, the session that trains, and the translator it makes."""
+"""A training run: settings, folder, session, failures, log, console, translator and commands."""

@@ -1,4 +1,4 @@
-"""What a person sees while a command works: standard error, and how far training is."""
+"""What a person sees while a command works: standard error, progress, and the last line."""
 
 import os
 import sys
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 SECONDS_BETWEEN_LINES = 10.0  # where no terminal shows a bar
 
 
-class Onlooker:
-    """Standard error; if nobody reads it, the work goes on all the same.
+class Console:
+    """Standard error; if nobody reads it, the work continues all the same.
 
     Where it was closed before we began, sys.stderr is None, and `print` would take standard output
     instead: its lines would come among the results.
@@ -36,32 +36,33 @@ class Onlooker:
             if sys.stderr is not None:
                 sys.stderr.flush()
 
-    def interrupt(self, text: str) -> None:
-        """For a signal's handler: `write` may be at work, and must not be called within itself."""
+    def write_from_signal_handler(self, text: str) -> None:
+        """`write` may be at work already, and must not be called within itself."""
         with suppress(OSError):
             if sys.stderr is not None:
                 os.write(sys.stderr.fileno(), text.encode())
 
 
-ONLOOKER = Onlooker()
+CONSOLE = Console()
 
 
 class Progress:
     """Loss, tokens per second and time left: a bar on a terminal, else a line now and then."""
 
     def __init__(self, done: int, steps: int, is_shown: bool):
-        from tqdm import tqdm  # here, as commands that only print a line do without it
+        # Here, as commands that only print a line do without it.
+        from tqdm import tqdm  # type: ignore[import-untyped, unused-ignore]
 
         self.done, self.steps, self.is_shown = done, steps, is_shown
-        self.has_bar = is_shown and ONLOOKER.isatty()
+        self.has_bar = is_shown and CONSOLE.isatty()
         self.bar = tqdm(
-            initial=done, total=steps, unit="step", disable=not self.has_bar, file=ONLOOKER
+            initial=done, total=steps, unit="step", disable=not self.has_bar, file=CONSOLE
         )
         self.seconds = 0.0  # that the last step took
         self.tokens, self.all_seconds = 0, 0.0
-        self.began = self.told = time.monotonic()
+        self.began = self.last_line = time.monotonic()
 
-    def watch(self, steps: Iterator["Step"]) -> Iterator["Step"]:
+    def track(self, steps: Iterator["Step"]) -> Iterator["Step"]:
         """Hand on the steps, and show each of them."""
         first = self.done
         while True:
@@ -77,20 +78,34 @@ class Progress:
             self.bar.set_postfix_str(f"loss {step.loss:.3f}, {speed} tokens/s", refresh=False)
             self.bar.update()
             now = time.monotonic()
-            if not self.has_bar and now - self.told >= SECONDS_BETWEEN_LINES:
-                self.told = now
+            if not self.has_bar and now - self.last_line >= SECONDS_BETWEEN_LINES:
+                self.last_line = now
                 each = (now - self.began) / (self.done - first)
                 left = self.bar.format_interval(each * (self.steps - self.done))
-                self.tell(
+                self.print(
                     f"step {self.done} of {self.steps}: loss {step.loss:.3f}, "
                     f"{speed} tokens/s, {left} left"
                 )
             yield step
 
-    def tell(self, message: str) -> None:
+    def print(self, message: str) -> None:
         """Print a line above the bar."""
         if self.is_shown:
-            self.bar.write(message, file=ONLOOKER)
+            self.bar.write(message, file=CONSOLE)
 
     def close(self) -> None:
         self.bar.close()
+
+
+def print_result(line: str) -> None:
+    """Print the last line of a run: all is done and saved, so nothing can make it fail."""
+    try:
+        try:
+            print(line, flush=True)
+        except UnicodeEncodeError as error:  # of the folder's name
+            writable = line.encode(error.encoding, "backslashreplace")
+            print(writable.decode(error.encoding), flush=True)
+    except OSError as error:
+        print(f"{line} (Could not write to standard output: {error.strerror}.)", file=CONSOLE)
+        with suppress(OSError):  # or Python would try, and complain, again when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

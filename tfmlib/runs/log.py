@@ -1,12 +1,14 @@
-"""The log of a run: JSON lines, one for each step and each score."""
+"""The log of a run: JSON lines, one per step and one per score."""
 
 import json
 import os
 from pathlib import Path
 from typing import Any
 
-from tfmlib.runs.folder import RunError
+from tfmlib.runs import failures
 from tfmlib.support.files import write_whole
+
+Entry = dict[str, Any]
 
 
 class Log:
@@ -16,7 +18,7 @@ class Log:
         # Without a buffer nothing is left to write, and to fail, when the file is closed.
         self.file = open(path, "ab", buffering=0)  # noqa: SIM115
 
-    def write(self, entry: dict[str, Any]) -> None:
+    def write(self, entry: Entry) -> None:
         """Append one entry."""
         line = (json.dumps(entry) + "\n").encode()
         while line:  # a nearly full disk takes a part of it, and then refuses the rest
@@ -30,7 +32,7 @@ class Log:
         self.file.close()
 
 
-def read_log(path: Path) -> list[dict[str, Any]]:
+def read_log(path: Path) -> list[Entry]:
     """The entries of a log; a last line that was not written to the end is left out."""
     if not path.exists():
         return []
@@ -38,16 +40,15 @@ def read_log(path: Path) -> list[dict[str, Any]]:
     *lines, torn = path.read_bytes().split(b"\n")
     for number, line in enumerate(lines, start=1):
         if line.strip():
-            entries.append(_read_entry(line))
-            if entries[-1] is None:
-                raise RunError(
-                    f"{path}, line {number}: expected a JSON object with a whole number as its "
-                    f"step, got {_shortened(line)}; remove this line."
-                )
-    return [*entries, *filter(None, [_read_entry(torn)])]
+            entry = _parse(line)
+            if entry is None:
+                raise failures.foreign_log_line(path, number, _abbreviate(line))
+            entries.append(entry)
+    last = _parse(torn)
+    return entries if last is None else [*entries, last]
 
 
-def _read_entry(line: bytes) -> dict[str, Any] | None:
+def _parse(line: bytes) -> Entry | None:
     """The entry of a line; None if it is none of ours."""
     try:
         entry = json.loads(line)
@@ -57,18 +58,22 @@ def _read_entry(line: bytes) -> dict[str, Any] | None:
     return entry if is_ours else None
 
 
-def _shortened(line: bytes) -> str:
+def _abbreviate(line: bytes) -> str:
     text = repr(line.decode("utf-8", "replace"))
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
-def cut_back(path: Path, step: int) -> list[dict[str, Any]]:
-    """Leave in a log only what came before the checkpoint of a step: that is where it goes on."""
+def truncate_log(path: Path, step: int) -> None:
+    """Leave in a log only what came before the checkpoint of a step: the run resumes from there."""
     entries = [entry for entry in read_log(path) if _came_before(entry, step)]
     write_whole(path, "".join(json.dumps(entry) + "\n" for entry in entries).encode())
-    return entries
 
 
-def _came_before(entry: dict[str, Any], step: int) -> bool:
+def _came_before(entry: Entry, step: int) -> bool:
     # A step is logged and validated before its checkpoint is saved; the test comes last of all.
     return entry["step"] < step or (entry["step"] == step and "test" not in entry)
+
+
+def is_validated(path: Path, step: int) -> bool:
+    """Whether the log has a validation of that step."""
+    return any(entry["step"] == step and "validation" in entry for entry in read_log(path))

@@ -41,10 +41,10 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def hold(path: Path) -> BinaryIO | None:
-    """A file that nobody else can hold until it is closed, or None if somebody does already.
+def try_lock(path: Path) -> BinaryIO | None:
+    """A file that nobody else can lock until it is closed, or None if somebody has already.
 
-    The system lets go of it when a process ends, however it ends. Some file systems, such as
+    The system unlocks it when a process ends, however it ends. Some file systems, such as
     those that several machines share, may have no locks: that is an OSError.
     """
     import portalocker
