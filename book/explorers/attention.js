@@ -1,7 +1,7 @@
 // The attention explorer: whom each word attends to, and the way there from scores to output.
 (function () {
   "use strict";
-  const { make, makeSvg, scroller, format, number, quoted } = tfm;
+  const { make, makeSvg, scroller, format, number, quoted, offBy, agrees, inLedger } = tfm;
   const { grid, transpose, matmul, softmax, oneHot, sinusoidalEncoding, shiftMatrix } = tfm.ref;
 
   // --- what is computed -------------------------------------------------------------------------
@@ -56,16 +56,18 @@
 
   // --- what the documents print -----------------------------------------------------------------
 
-  // Half a unit of the finest printed digit.
-  function rounding(printed) {
-    const decimals = printed.flat().map((figure) => (figure.split(".")[1] || "").length);
-    return 0.5 * 10 ** -Math.max(...decimals);
+  // How far the worst printed figure is from the computed one.
+  function deviation(computed, { figures }) {
+    return Math.max(...figures.flatMap((row, i) => row.map((figure, j) => offBy(figure, computed[i][j]))));
   }
 
-  // How far the worst printed figure is from the computed one.
-  function deviation(computed, printed) {
-    return Math.max(...printed.flatMap((row, i) => row.map((figure, j) => Math.abs(computed[i][j] - Number(figure)))));
+  // Whether every printed figure is the computed one.
+  function allAgree(computed, { figures, tolerance }) {
+    return figures.every((row, i) => row.every((figure, j) => agrees(figure, tolerance[i][j], computed[i][j])));
   }
+
+  // The most that a figure is off when all of them agree.
+  const rounding = ({ tolerance }) => Number(Math.max(...tolerance.flat()).toPrecision(3));
 
   tfm.attention = { attend, wordsOf, headsByHand };
 
@@ -121,7 +123,7 @@
   function note(explorer) {
     const { text, ledger } = explorer.data.presets[explorer.settings.preset];
     const badge = ({ id, verdict, sentence }) => make("a", {
-      href: `../book/ledger.html#${id}`, class: `tfm-${verdict}`, "data-key": `${explorer.id}.${id}`,
+      href: inLedger(id), class: `tfm-${verdict}`, "data-key": `${explorer.id}.${id}`,
       "data-sentence": sentence, "aria-description": sentence,
     }, verdict);
     return [text, ...ledger.flatMap((entry) => [" ", badge(entry)])];
@@ -202,13 +204,17 @@
   // What the document has in this place, and whether that is the computed number.
   function asPrinted(view, stage, i, j) {
     const printed = printedAt(view, stage);
-    const figure = printed && printed[i] && printed[i][j];
+    const figure = printed && printed.figures[i] && printed.figures[i][j];
     if (!figure) return null;
-    const isOff = Math.abs(view.stages[stage][i][j] - Number(figure)) > rounding(printed) + 1e-9;
-    return make("small", {}, isOff ? `≠${figure}` : figure);
+    const isSame = agrees(figure, printed.tolerance[i][j], view.stages[stage][i][j]);
+    return make("small", {}, isSame ? figure : `≠${figure}`);
   }
 
-  const printedAt = (view, stage) => (view.example.printed || {})[stage];
+  // The figures that the document prints at this stage, if any, and how far each may be off.
+  function printedAt({ example }, stage) {
+    if (!example.printed || !example.printed[stage]) return null;
+    return { figures: example.printed[stage], tolerance: example.tolerance[stage] };
+  }
 
   // Without values the output can only be written down: weight times value, word by word.
   function mixture(view, i) {
@@ -326,9 +332,8 @@
     if (!view.example.printed) return told;
     const stage = stageInPrint(explorer, view);
     const printed = printedAt(view, stage);
-    const off = deviation(view.stages[stage], printed);
-    if (off <= rounding(printed) + 1e-9) return `${told} All printed ${stageName(stage)} come out.`;
-    return `${told} The worst printed figure is off by ${format(off, 3)}.`;
+    if (allAgree(view.stages[stage], printed)) return `${told} All printed ${stageName(stage)} come out.`;
+    return `${told} The worst printed figure is off by ${format(deviation(view.stages[stage], printed), 3)}.`;
   }
 
   function draw(explorer, place) {

@@ -7,17 +7,18 @@ published weights of chapter 12; building the book does not.
 
 An example has `keys` (and `queries`, where they are others), one or several `heads` with their
 scores before scaling, and the settings at which it starts. Where a document prints results,
-`printed` has them by stage, as printed.
+`printed` has them by stage, as printed, and `tolerance` how far each figure may be off.
 """
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from tfmlib import ledger, ref
 from tfmlib.ledger import masked_softmax
-from tfmlib.ledger.entry import digits
+from tfmlib.ledger.printed import digits, tolerance
 from tfmlib.ledger.whiteboard import MONEY, RIVER
 
 STORED = Path(__file__).with_suffix(".json")
@@ -54,6 +55,18 @@ def one_head(scores, **more) -> list[dict]:
     return [{"name": "", "scores": np.atleast_2d(scores).tolist(), **more}]
 
 
+def in_print(**stages: Sequence[str]) -> dict:
+    """What is printed at each stage, text under text, and how far each figure may be off."""
+
+    def rows(texts: Sequence[str], read: Callable) -> list[list]:
+        return [row for text in texts for row in np.atleast_2d(read(text)).tolist()]
+
+    return {
+        "printed": {stage: rows(texts, digits) for stage, texts in stages.items()},
+        "tolerance": {stage: rows(texts, tolerance) for stage, texts in stages.items()},
+    }
+
+
 # --- examples of the documents --------------------------------------------------------------
 
 
@@ -68,7 +81,7 @@ def money() -> dict:
         "ledger": verdicts(entry.id),
         "keys": ["Show", "me", "the", "money"],
         "heads": one_head(scores.round(DECIMALS)),
-        "printed": {"weights": digits(entry.printed["S"])},
+        **in_print(weights=[entry.printed["S"]]),
         "start": {"dk": d_k, "query": 2},
     }
 
@@ -82,9 +95,10 @@ def help_me() -> dict:
         "ledger": verdicts(*(row.id for row in rows)),
         "keys": ["help", "me!"],
         "heads": one_head([row.values("scores") for row in rows]),
-        "printed": {
-            stage: [digits(row.printed[stage]) for row in rows] for stage in ("scaled", "weights")
-        },
+        **in_print(
+            scaled=[row.printed["scaled"] for row in rows],
+            weights=[row.printed["weights"] for row in rows],
+        ),
         "start": {"dk": int(rows[0].values("d_k")[0])},
     }
 
@@ -100,7 +114,7 @@ def masked() -> dict:
         "ledger": verdicts("notes.mask-scores", "notes.mask-softmax"),
         "keys": masked_softmax.TOKENS,
         "heads": one_head(masked_softmax.scores()),
-        "printed": {"weights": digits(masked_softmax.WEIGHTS)},
+        **in_print(weights=[masked_softmax.WEIGHTS]),
         "start": {"dk": 64, "ahead": True, "query": 5},
     }
 
@@ -115,7 +129,7 @@ def board_softmax() -> dict:
         "queries": ["I"],
         "keys": ["went", "to", "river", "bank"],
         "heads": one_head(entry.values("scores")),
-        "printed": {"weights": [digits(entry.printed["weights"])]},
+        **in_print(weights=[entry.printed["weights"]]),
         "start": {"dk": 1},
     }
 
@@ -132,10 +146,7 @@ def good_morning() -> dict:
         "queries": ["Good"],
         "keys": ["Good", "morning"],
         "heads": one_head([first, *dot.values("dot product")], values=values.tolist()),
-        "printed": {
-            "scaled": [digits(scores.given["scores"])],
-            "weights": [digits(scores.printed["weights"])],
-        },
+        **in_print(scaled=[scores.given["scores"]], weights=[scores.printed["weights"]]),
         "start": {"dk": d_k, "stage": "scaled"},
     }
 

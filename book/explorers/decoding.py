@@ -1,8 +1,7 @@
 """The data of the decoding explorer: what may follow each beginning that a search asks about.
 
-The first preset is the table of chapter 9, read from the cell that makes it. The others are
-sentences for a translator of number words, early in its training and at its end. Their
-distributions are in decoding.json;
+The first preset is the table of chapter 9. The others are sentences for a translator of number
+words, early in its training and at its end. Their distributions are in decoding.json;
 
     python -m book.explorers.decoding
 
@@ -15,13 +14,7 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
-from book import manuscript
-
-FOLDER = Path(__file__).parent
-CHAPTER = FOLDER.parent / "chapters" / "09-the-decoder.md"
-STORED = FOLDER / "decoding.json"
+STORED = Path(__file__).with_suffix(".json")
 
 WIDTHS = range(1, 6)
 ALPHAS = [step / 10 for step in range(21)]  # those of the slider
@@ -36,6 +29,19 @@ NUMBERS = {
     "model-errs": 164_000,  # no search finds what the model does not believe
 }
 STEPS = {"early": 240, "trained": 920}
+
+# The chapter's tokens, in its order, which decides between two that are as likely, and its table.
+TOKENS = ["<start>", END, "not", "never", "on", "ever", "your", "life"]
+TABLE = {
+    "<start>": {"not": 0.6, "never": 0.4},
+    "not": {"on": 0.4, END: 0.3, "ever": 0.3},
+    "never": {"ever": 0.8, "on": 0.2},
+    "on": {"your": 0.9, END: 0.1},
+    "ever": {END: 0.9, "on": 0.1},
+    "your": {"life": 0.9, END: 0.1},
+    "life": {END: 0.9, "not": 0.1},
+    END: {END: 1.0},
+}
 
 Distributions = dict[str, dict[str, float]]  # a beginning, its words with spaces: {word: ln p}
 
@@ -52,24 +58,14 @@ def data() -> dict:
 
 def table_preset() -> dict:
     """The table of the chapter, as far as a search asks for it."""
-    names, table = chapter_table()
 
     def ask(beginning: list[str]) -> dict[str, float]:
-        row = table[names.index(beginning[-1] if beginning else "<start>")]
-        return likeliest({name: math.log(p) for name, p in zip(names, row, strict=True) if p})
+        following = TABLE[beginning[-1] if beginning else "<start>"]
+        return likeliest({name: math.log(following[name]) for name in TOKENS if name in following})
 
     title = "The chapter’s table: not on your life"
     distributions = reached(ask, MOST["table"])
     return {"title": title, "most": MOST["table"], "distributions": {"table": distributions}}
-
-
-def chapter_table() -> tuple[list[str], np.ndarray]:
-    """The tokens and the table P of chapter 9, by running the cell that makes them."""
-    blocks = manuscript.read(CHAPTER).blocks
-    cells = (block.source for block in blocks if block.kind == "code")
-    made: dict = {"np": np}
-    exec(next(source for source in cells if "P = np.zeros" in source), made)
-    return made["names"], made["P"]
 
 
 def likeliest(log_p: dict[str, float]) -> dict[str, float]:

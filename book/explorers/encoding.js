@@ -5,7 +5,7 @@
 (function () {
   "use strict";
 
-  const { make, makeSvg, scroller, reveal, format, number } = tfm;
+  const { make, makeSvg, scroller, reveal, format, number, agrees, inLedger } = tfm;
   const { UNITS, dot, frequencies, sinusoidalEncoding, shiftMatrix } = tfm.ref;
   const POSITIONS = 60; // the last position that can be chosen
   const SHIFT = 20; // the longest shift, to either side
@@ -17,14 +17,6 @@
     Array.from({ length: Math.round((to - from) / step) + 1 }, (_, n) => from + n * step);
 
   const times = (matrix, vector) => matrix.map((row) => dot(row, vector));
-
-  // The documents drop zeros: a 1 among their encodings stands for 1.00.
-  const decimals = (figure) => Math.max(2, (figure.split(".")[1] || "").length);
-
-  // Whether a printed figure is this number, to half a unit of its last digit.
-  const agrees = (figure, value) => Math.abs(Number(figure) - value) <= 0.5 * 10 ** -decimals(figure) + 1e-12;
-
-  tfm.encoding = { agrees };
 
   // All that one picture shows.
   function compute({ position, d, unit, shift, show, pair }) {
@@ -205,13 +197,15 @@
 
   function numbersPanel(explorer, view) {
     const printed = printedFor(explorer, view);
-    const longest = Math.max(2, ...(printed || []).map(decimals));
+    const decimals = (figure) => (figure.split(".")[1] || "").length;
+    const longest = Math.max(2, ...(printed ? printed.figures.map(decimals) : []));
     const rows = [
       { label: "turn a step, ω", cells: turnOfHand(view) },
       { label: `PE at ${view.position}`, cells: cells("here", view.here, longest) },
     ];
     if (printed) {
-      rows.push({ label: "printed", cells: printed.map((figure, n) => figureOf(figure, view.here[n], n)) });
+      const isSame = sameOf(printed, view);
+      rows.push({ label: "printed", cells: printed.figures.map((figure, n) => figureOf(figure, isSame[n], n)) });
     }
     explorer.say(printed ? sayPrinted(printed, view) : sayHand(view));
     return table(view, rows);
@@ -219,12 +213,16 @@
 
   // The printed figures of the example, as long as its position and its number of dimensions are set.
   function printedFor(explorer, view) {
-    const { printed, settings } = explorer.data.presets[explorer.settings.preset];
-    return printed && settings.position === view.position && printed.length === view.d ? printed : null;
+    const { printed, tolerance, settings } = explorer.data.presets[explorer.settings.preset];
+    const isShown = printed && settings.position === view.position && printed.length === view.d;
+    return isShown ? { figures: printed, tolerance } : null;
   }
 
-  function figureOf(figure, value, n) {
-    const isSame = agrees(figure, value);
+  // Of each printed figure, whether it is the computed one.
+  const sameOf = ({ figures, tolerance }, view) =>
+    figures.map((figure, n) => agrees(figure, tolerance[n], view.here[n]));
+
+  function figureOf(figure, isSame, n) {
     const attributes = { "data-name": `printed-${n}`, "data-value": Number(figure), "data-agrees": String(isSame) };
     return make("span", { ...attributes, class: isSame ? "tfm-same" : "tfm-other" },
       figure, make("span", { "aria-hidden": "true" }, isSame ? " ✓" : " ✗"),
@@ -232,8 +230,8 @@
   }
 
   function sayPrinted(printed, view) {
-    const same = printed.filter((figure, n) => agrees(figure, view.here[n])).length;
-    const all = printed.length;
+    const all = printed.figures.length;
+    const same = sameOf(printed, view).filter(Boolean).length;
     const figures = same === all ? `all ${all} printed figures` : `${same} of the ${all} printed figures`;
     return `Computed in ${view.unit} for position ${view.position}, ${figures} ${same === 1 ? "comes" : "come"} out.`;
   }
@@ -323,7 +321,7 @@
     const kind = entry.verdict === "erratum" ? "tfm-erratum" : null;
     const label = `${entry.verdict}: ${entry.id} in the ledger`;
     return make("p", { class: "tfm-verdict" },
-      make("a", { href: `../book/ledger.html#${entry.id}`, class: kind, "aria-label": label }, entry.verdict),
+      make("a", { href: inLedger(entry.id), class: kind, "aria-label": label }, entry.verdict),
       make("b", {}, ` ${entry.document}: `), `${entry.claim} ${entry.because}`);
   }
 

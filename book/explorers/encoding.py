@@ -2,7 +2,7 @@
 
 from tfmlib import ledger
 from tfmlib.ledger import Entry
-from tfmlib.ledger.entry import digits
+from tfmlib.ledger.printed import digits, tolerance
 
 # What a reader sees first of an example, unless it says otherwise.
 START = {"position": 5, "d": 16, "pair": 1, "unit": "radians", "shift": 3, "show": "numbers"}
@@ -58,12 +58,14 @@ def printed_presets() -> dict:
     presets = {}
     for id, position in PRINTED.items():
         entry = ledger.find(id)
-        [figures] = (digits(text) for text in entry.printed.values())
+        [text] = entry.printed.values()
+        figures = digits(text)
         presets[id.replace(".", "-")] = {
             "title": f"Position {position} in {entry.document}: {entry.verdict}",
             "settings": START | {"position": position, "d": len(figures), "pair": 0},
             "entry": told(entry),
             "printed": figures,
+            "tolerance": tolerance(text).tolist(),
         }
     return presets
 

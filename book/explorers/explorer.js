@@ -77,6 +77,15 @@
   // Words that are written from right to left leave the order of the sentence around them alone.
   const quoted = (text) => (/\p{Script=Hebrew}|\p{Script=Arabic}/u.test(text) ? `“\u2068${text}\u2069”` : `“${text}”`);
 
+  // --- printed figures ------------------------------------------------------------------------
+
+  // How far a figure may be off comes with it, from tfmlib.ledger.printed: there is no rule here.
+  const offBy = (figure, value) => Math.abs(value - Number(figure));
+  const agrees = (figure, tolerance, value) => offBy(figure, value) <= tolerance;
+
+  // Where an entry stands in the ledger, seen from a chapter.
+  const inLedger = (id) => `../book/pages/generated/ledger.html#${id}`;
+
   // --- fields ---------------------------------------------------------------------------------
 
   // Each kind of field: the control, how it shows a value, and what it accepts from an address.
@@ -379,6 +388,9 @@
   tfm.format = format;
   tfm.number = number;
   tfm.quoted = quoted;
+  tfm.offBy = offBy;
+  tfm.agrees = agrees;
+  tfm.inLedger = inLedger;
   // Scripts of a page are deferred: those of the kinds have registered when the document is ready.
   document.addEventListener("DOMContentLoaded", start);
 })();

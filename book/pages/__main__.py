@@ -1,4 +1,4 @@
-"""python -m book.pages: write the made pages."""
+"""python -m book.pages: write the generated pages."""
 
 from book.pages import write
 

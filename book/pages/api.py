@@ -6,8 +6,11 @@ import re
 
 from book.pages.chapters import ROOT
 
-MODULES = ("ref", "model", "generate", "tokenizer", "data", "train", "parallel", "checkpoint")
-MODULES += ("translator", "plots", "check", "ledger")
+LIBRARY = ROOT / "tfmlib"
+PACKAGES = ("plots", "ledger")  # those that a learner calls
+# What is read first; a module that is not named here comes last.
+ORDER = ("ref", "model", "generate", "tokenizer", "data", "train", "parallel", "checkpoint")
+ORDER += ("pretrained", "plots", "check", "ledger")
 # The last paragraph of a docstring, when it names equations or documents.
 SOURCE = re.compile(r"(Eq\.|Table|notes|slides|whiteboard|handwritten|2017 paper)[^\n]*\.$")
 INTRODUCTION = """\
@@ -20,15 +23,24 @@ docstring; its example is run by the tests. Read the source, too: it is short.
 
 def api_page() -> str:
     """One section a module, one entry a public function or class that has something to say."""
-    return "\n".join([INTRODUCTION, *(_module(name) for name in MODULES if _source(name))])
+    return "\n".join([INTRODUCTION, *map(_module, modules())])
+
+
+def modules() -> list[str]:
+    """What a learner may call: every module at the top of tfmlib, and the packages beside them.
+
+    >>> modules()[:2]
+    ['ref', 'model']
+    """
+    top = [path.stem for path in LIBRARY.glob("*.py") if not path.stem.startswith("_")]
+    rank = {name: place for place, name in enumerate(ORDER)}
+    return sorted([*top, *PACKAGES], key=lambda name: (rank.get(name, len(ORDER)), name))
 
 
 def _source(name: str) -> str:
     """A module's text: read, not imported, so that the page needs no torch."""
-    for path in (ROOT / f"tfmlib/{name}.py", ROOT / f"tfmlib/{name}/__init__.py"):
-        if path.is_file():
-            return path.read_text(encoding="utf-8")
-    return ""
+    module, package = LIBRARY / f"{name}.py", LIBRARY / name / "__init__.py"
+    return (module if module.is_file() else package).read_text(encoding="utf-8")
 
 
 def _module(name: str) -> str:

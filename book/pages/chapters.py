@@ -1,4 +1,4 @@
-"""What the chapters say that the made pages need: badges, labels and titles."""
+"""What the chapters say that the generated pages need: badges, labels and titles."""
 
 import re
 from pathlib import Path
@@ -37,6 +37,11 @@ def chapter_link(stem: str, title: str) -> str:
     """A link to a chapter, with its number.
 
     >>> chapter_link("04-queries-keys-values", "Queries, keys and values")
-    '[4. Queries, keys and values](../notebooks/04-queries-keys-values.ipynb)'
+    '[4. Queries, keys and values](../../../notebooks/04-queries-keys-values.ipynb)'
     """
-    return f"[{int(stem[:2])}. {title}](../notebooks/{stem}.ipynb)"
+    return f"[{int(stem[:2])}. {title}]({notebook(stem)})"
+
+
+def notebook(stem: str) -> str:
+    """Where a chapter's notebook is, seen from a generated page."""
+    return f"../../../notebooks/{stem}.ipynb"

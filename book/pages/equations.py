@@ -1,24 +1,22 @@
-"""The page "Every equation, where", made from docstrings, parity tests and the chapters' labels.
+"""The page "Every equation, where", made from docstrings and the chapters' labels.
 
-An equation without a function or a test is an error.
+An equation that no function computes is an error.
 """
 
-import ast
 import inspect
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from book.pages.chapters import CHAPTERS, ROOT, chapter_link, equation_labels
+from book.pages.chapters import CHAPTERS, chapter_link, equation_labels
 from tfmlib import ref
 
-PARITY = ROOT / "tests/test_ref_parity.py"
-PARITY_TEST = "test_equations_agree_with_torch"
+Citations = list[tuple[str, range]]  # (document, range of its equations' numbers)
 
 
 class GapError(ValueError):
-    """An equation that no function computes or no test covers."""
+    """An equation that no function computes, or a citation that cannot be read."""
 
 
 class Equation(NamedTuple):
@@ -83,9 +81,10 @@ EQUATIONS_INTRODUCTION = """\
 # Every equation, where
 
 Each numbered equation of the notes and of {cite:t}`vaswani2017attention`, with the chapter that
-explains it, the functions of `tfmlib.ref` that compute it, and the tests that hold these functions
-to a second implementation. The page is made from the docstrings, the tests and the chapters'
-labels; it cannot be made while an equation has no function or no test.
+explains it and the functions of `tfmlib.ref` that compute it. The page is made from the docstrings
+and the chapters' labels; it cannot be made while an equation has no function. Each function is held
+to a second implementation, torch's, by the check that has its name in
+`tests/library/test_ref_parity.py`.
 """
 
 CITATION = re.compile(
@@ -95,7 +94,7 @@ CITATION = re.compile(
 RANGE = re.compile(r"\((\d+)\)(?:-\((\d+)\))?")
 
 
-def cited(docstring: str) -> list[tuple[str, range]]:
+def cited(docstring: str) -> Citations:
     """The equations that the last line of a docstring names, as (document, range of numbers).
 
     >>> cited("Mix.\\n\\nEq. (10)-(11), notes §3.3; Eq. (1), 2017 paper §3.2.1; slides.")
@@ -112,7 +111,7 @@ def cited(docstring: str) -> list[tuple[str, range]]:
     return found
 
 
-def reference_functions() -> dict[str, list[tuple[str, range]]]:
+def reference_functions() -> dict[str, Citations]:
     """Each public function of tfmlib.ref with the equations that it cites."""
     return {
         name: cited(inspect.getdoc(function) or "-")
@@ -123,58 +122,52 @@ def reference_functions() -> dict[str, list[tuple[str, range]]]:
     }
 
 
-def parity_checks(path: Path) -> dict[str, str]:
-    """Each function of tfmlib.ref that `@parity("name")` registers a check for, with its test."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    if PARITY_TEST not in [function.name for function in functions]:
-        raise GapError(f"expected a test {PARITY_TEST} in {path.name}, which runs every check.")
-    registered = [
-        decorator.args[0].value
-        for function in functions
-        for decorator in function.decorator_list
-        if isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") == "parity"
-    ]
-    return {name: f"{PARITY_TEST}[{name}-float64]" for name in registered}
+def computing(equation: Equation, functions: Mapping[str, Citations]) -> list[str]:
+    """The functions that cite an equation.
+
+    >>> computing(EQUATIONS[3], reference_functions())
+    ['shift_matrix']
+    """
+    return [name for name, cites in functions.items() if _covers(cites, equation)]
 
 
-def equations_page(chapters: Path = CHAPTERS, parity: Path = PARITY) -> str:
+def equations_page(chapters: Path = CHAPTERS) -> str:
     """The page "Every equation, where"; a gap raises an error that names the equation."""
-    functions, tests = reference_functions(), parity_checks(parity)
+    functions = reference_functions()
     labels = equation_labels(chapters)
     parts, document = [EQUATIONS_INTRODUCTION], ""
     for equation in EQUATIONS:
         if equation.document != document:
             document = equation.document
             parts.append(f"## The {document}\n")
-        parts.append(_equation_card(equation, functions, tests, labels))
+        parts.append(_equation_card(equation, functions, labels))
     return "\n".join(parts)
 
 
-def _equation_card(equation: Equation, functions, tests, labels) -> str:
-    computing = [name for name, cites in functions.items() if _covers(cites, equation)]
-    if not computing:
+def _equation_card(
+    equation: Equation, functions: Mapping[str, Citations], labels: Mapping[str, tuple[str, str]]
+) -> str:
+    names = computing(equation, functions)
+    if not names:
         raise GapError(f"{equation.name} has no function: no docstring of tfmlib.ref cites it.")
-    for name in computing:
-        if name not in tests:
-            raise GapError(f"{equation.name} has no test: no check in {PARITY.name} for {name}.")
     return "\n".join(
         [
             f"({equation.label}-where)=",
             f"### ({equation.number}) {equation.title}\n",
             f"$$\n{equation.tex}\n$$\n",
             f"- Chapter: {_chapter_of(equation, functions, labels)}",
-            f"- Functions: {', '.join(f'`tfmlib.ref.{name}`' for name in computing)}",
-            f"- Tests in `tests/{PARITY.name}`: {', '.join(f'`{tests[n]}`' for n in computing)}\n",
+            f"- Functions: {', '.join(f'`tfmlib.ref.{name}`' for name in names)}\n",
         ]
     )
 
 
-def _covers(cites: list[tuple[str, range]], equation: Equation) -> bool:
+def _covers(cites: Citations, equation: Equation) -> bool:
     return any(document == equation.document and equation.number in n for document, n in cites)
 
 
-def _chapter_of(equation: Equation, functions, labels: Mapping[str, tuple[str, str]]) -> str:
+def _chapter_of(
+    equation: Equation, functions: Mapping[str, Citations], labels: Mapping[str, tuple[str, str]]
+) -> str:
     """The chapter with the equation's label, or with that of one it stands together with.
 
     Where the 2017 paper has an equation of the notes, a chapter may show it under the notes' label.

@@ -1,6 +1,6 @@
 """The page "All exercises", made from what the library knows of them."""
 
-from book.pages.chapters import CHAPTERS, chapter_link, chapter_title
+from book.pages.chapters import CHAPTERS, chapter_link, chapter_title, notebook
 from tfmlib.checking.catalogue import all_exercises
 from tfmlib.checking.exercise import Exercise
 
@@ -30,6 +30,6 @@ def _of(stem: str, exercises: list[Exercise]) -> list[Exercise]:
 
 
 def _row(exercise: Exercise, stem: str) -> str:
-    place = f"../notebooks/{stem}.ipynb#cell-id=ex-{exercise.id.replace('.', '-')}"
+    place = f"{notebook(stem)}#cell-id=ex-{exercise.id.replace('.', '-')}"
     known = f"{len(exercise.mistakes)} known mistakes"
     return f"- [{exercise.id} {exercise.title}]({place}): `{exercise.signature}`, {known}"

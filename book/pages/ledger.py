@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from pathlib import Path
 
 from book.pages.chapters import chapter_link
 from tfmlib import ledger
@@ -19,8 +20,9 @@ lists them all, with what was printed and what came out.
 {counts}
 
 A printed figure counts as *reproduced* when it is the computed one to half a unit of its last
-printed digit. No verdict was written by hand: each follows from a computation in `tfmlib.ledger`,
-and `python -m tfmlib ledger` shows them again.
+printed digit. A whole number among decimals has dropped its zeros: a 1 beside 0.02 means 1.00. No
+verdict was written by hand: each follows from a computation in `tfmlib.ledger`, and
+`python -m tfmlib ledger` shows them again.
 """
 
 MEANINGS = {
@@ -32,41 +34,7 @@ MEANINGS = {
     "data": "an input that others start from",
 }
 
-# Works without a script: a checked radio button decides which entries are displayed.
-STYLE = """\
-<style>
-.ledger-filter { border: 1px solid var(--tfm-line, #ccc); border-radius: .35rem; margin: 1rem 0;
-  padding: .4rem .9rem .6rem; display: flex; flex-wrap: wrap; gap: .15rem 1.1rem; }
-.ledger-filter legend { float: none; width: auto; font-size: 1rem; font-weight: 650;
-  margin: 0 -.3rem; padding: 0 .3rem; }
-.ledger-filter label { display: inline-flex; align-items: center; gap: .4rem; min-height: 2rem;
-  margin: 0; cursor: pointer; }
-.ledger-entry { border: 1px solid var(--tfm-line, #ccc); border-left-width: .25rem;
-  border-radius: .35rem; margin: 1rem 0; padding: .7rem 1rem .2rem; scroll-margin-top: 5rem; }
-.ledger-entry > :is(h3, p, dl) { margin: 0 0 .5rem; }
-.ledger-entry > h3 { font-size: 1.05rem; display: flex; flex-wrap: wrap; gap: .3rem .7rem;
-  align-items: baseline; }
-.ledger-verdict { font-size: .85rem; font-weight: 600; border: 1px solid currentColor;
-  border-radius: 1em; padding: 0 .6em; }
-.ledger-where { color: var(--tfm-quiet, #555); font-size: .92em; }
-.ledger-entry dl { display: grid; grid-template-columns: minmax(6rem, max-content) 1fr;
-  gap: .15rem 1rem; font-size: .95em; }
-.ledger-entry dt { font-weight: 600; }
-.ledger-entry dd { margin: 0; min-width: 0; overflow-x: auto; font-variant-numeric: tabular-nums; }
-.ledger-reproduced, .ledger-property { border-left-color: var(--tfm-pass, #1b6b3a); }
-.ledger-erratum { border-left-color: var(--tfm-fail, #a13612); }
-.ledger-reproduced .ledger-verdict, .ledger-property .ledger-verdict
-  { color: var(--tfm-pass, #1b6b3a); }
-.ledger-erratum .ledger-verdict { color: var(--tfm-fail, #a13612); }
-.ledger-entry:target { outline: .16rem solid var(--tfm-accent, #0b5f73); }
-.ledger-none { display: none; }
-@media (max-width: 575px) {
-  .ledger-entry dl { grid-template-columns: 1fr; gap: 0; }
-  .ledger-entry dd { margin-bottom: .35rem; } }
-@media print { .ledger-filter { display: none; } .ledger-entry { break-inside: avoid; } }
-{rules}
-</style>
-"""
+STYLE = Path(__file__).with_suffix(".css")
 
 
 def ledger_page(uses: Uses) -> str:
@@ -75,7 +43,7 @@ def ledger_page(uses: Uses) -> str:
     documents = {entry.id.partition(".")[0]: entry.document for entry in entries}
     parts = [
         LEDGER_INTRODUCTION.format(counts=_counts()),
-        STYLE.replace("{rules}", "\n".join(_filter_rules(documents))),
+        _style(documents),
         _filter("document", documents, "All documents"),
         _filter("verdict", {verdict: verdict for verdict in ledger.VERDICTS}, "All verdicts"),
         '<p class="ledger-none">No entry of this document has this verdict.</p>\n',
@@ -84,6 +52,12 @@ def ledger_page(uses: Uses) -> str:
         parts.append(f"## {document.capitalize()}\n")
         parts += [_card(e, uses.get(e.id, ())) for e in entries if e.id.startswith(f"{prefix}.")]
     return "\n".join(parts)
+
+
+def _style(documents: Mapping[str, str]) -> str:
+    """The page's style: how it looks, and a rule for each button."""
+    rules = "\n".join(_filter_rules(documents))
+    return f"<style>\n{STYLE.read_text(encoding='utf-8')}{rules}\n</style>\n"
 
 
 def _counts() -> str:
@@ -149,7 +123,7 @@ def _prose(entry: Entry) -> str:
     """What was found, unless the figures above it say it already."""
     if entry.explanation:
         return entry.explanation
-    if entry.computed and not entry.outcome:
+    if entry.computed and not entry.trial:
         return ""
     return f"{entry.finding[0].upper()}{entry.finding[1:]}."
 

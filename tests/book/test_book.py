@@ -18,6 +18,7 @@ from PIL import Image
 
 from book._ext.tfm_book import images, numbering, styles
 from conftest import ROOT, build_book
+from tfmlib import __version__
 
 pytestmark = pytest.mark.book
 
@@ -115,10 +116,11 @@ def test_every_internal_link_and_anchor_resolves(book):
 
 def test_chapters_are_numbered_by_their_file_names(book):
     assert book.chapters
+    preface = book.html / "book/pages/written/preface.html"
     for page in book.chapters:
         number = soup(page).select_one("article h1 .section-number").get_text(strip=True)
         assert number == f"{number_in(page)}."
-        in_sidebar = soup(book.html / "book/preface.html").select_one(f'nav a[href$="{page.name}"]')
+        in_sidebar = soup(preface).select_one(f'nav a[href$="{page.name}"]')
         assert in_sidebar.get_text(strip=True).startswith(f"{number_in(page)}. ")
 
 
@@ -189,8 +191,22 @@ def test_a_notebook_leads_back_to_its_page_and_the_page_to_the_notebook(book):
     for page in book.chapters:
         place = page.relative_to(book.html.parent.parent).as_posix()
         cells = json.loads((ROOT / "notebooks" / f"{page.stem}.ipynb").read_text("utf-8"))["cells"]
-        assert f"open `{place}` in your browser" in "".join(cells[0]["source"])
+        assert f"open `{place}` in your browser" in "".join(cells[1]["source"])
         assert place not in page.read_text("utf-8")  # who is there need not be told
+
+
+def test_every_page_shows_the_version_of_the_library(book):
+    for page in book.pages:
+        if page.name != "index.html":
+            footer = soup(page).select_one("footer .version")
+            assert footer.get_text(strip=True) == f"Version {__version__}", page.name
+
+
+def test_a_reader_does_not_see_that_a_page_was_generated(book):
+    generated = sorted((book.html / "book/pages/generated").glob("*.html"))
+    assert len(generated) == 4
+    for page in generated:
+        assert "do not edit" not in soup(page).get_text()
 
 
 def test_the_note_of_a_chapter_tells_both_ways_to_open_it(book):
@@ -201,7 +217,7 @@ def test_the_note_of_a_chapter_tells_both_ways_to_open_it(book):
 
 
 def test_every_exercise_leads_to_the_list_and_the_list_to_every_exercise(book):
-    everything = book.html / "book/exercises.html"
+    everything = book.html / "book/pages/generated/exercises.html"
     listed = {linked(everything, a["href"]) for a in soup(everything).select("article a")}
     for page in book.chapters:
         for box in soup(page).select("div.exercise"):

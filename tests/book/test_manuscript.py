@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from book import compile as compiler
+from book import compiler
 from book.manuscript import ManuscriptError, blank, read, read_all, solved
 
 FRONT = """---
@@ -215,6 +215,16 @@ def test_the_solutions_notebook_holds_only_the_exercises(project):
     assert "6 * 7" not in text
 
 
+def test_the_way_back_is_a_cell_of_its_own_that_the_page_leaves_out(project):
+    title, way_back, prose, *_ = compiler.learner_notebook(read(project(GOOD))).cells
+    assert title.source == "# A title"
+    assert "_build/html/notebooks/04-doubling.html" in way_back.source
+    assert way_back.metadata.tags == ["remove-cell"]
+    assert prose.source == "Some prose about doubling."
+    assert "tags" not in title.metadata
+    assert "tags" not in prose.metadata
+
+
 # --- compiling ----------------------------------------------------------------------------------
 
 
@@ -259,7 +269,7 @@ def test_a_failing_cell_names_itself_and_leaves_the_notebook_untouched(project, 
     path.write_text(GOOD.replace("print(6 * 7)", "x = 1\nprint(1 / 0)"), encoding="utf-8")
     assert compiler.main([]) == 1
     message = capsys.readouterr().err
-    assert "notebooks/04-doubling.ipynb, cell 6" in message
+    assert "notebooks/04-doubling.ipynb, cell 8" in message
     assert "ZeroDivisionError" in message
     assert "print(1 / 0)" in message
     assert compiled(path) == before

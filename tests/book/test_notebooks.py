@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from book import compile as compiler
+from book import compiler
 from book.manuscript import read_all
 from book.quiz import read_quiz
 from tfmlib.checking.catalogue import all_exercises

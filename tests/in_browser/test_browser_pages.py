@@ -177,7 +177,12 @@ def test_no_rule_that_a_page_needs_was_cut(package, name, book, address, chromiu
     dropped -= selectors_in(tinycss2.parse_stylesheet(cut, skip_comments=True))
     assert dropped
     chapter = book.chapters[4].relative_to(book.html).as_posix()
-    for page_name in (chapter, "book/api.html", "book/bibliography.html", "search.html?q=softmax"):
+    for page_name in (
+        chapter,
+        "book/pages/generated/api.html",
+        "book/pages/written/bibliography.html",
+        "search.html?q=softmax",
+    ):
         page = open_page(chromium, f"{address}/{page_name}")
         assert page.evaluate(MATCHING, sorted(dropped)) == []
         page.close()

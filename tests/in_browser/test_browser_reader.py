@@ -20,10 +20,10 @@ CHAPTER = "notebooks/04-queries-keys-values.html"
 ONE_OF_EACH_KIND = (
     CHAPTER,
     CHAPTER.replace("notebooks", "solutions"),
-    "book/preface.html",
-    "book/equations.html",
-    "book/exercises.html",
-    "book/ledger.html",
+    "book/pages/written/preface.html",
+    "book/pages/generated/equations.html",
+    "book/pages/generated/exercises.html",
+    "book/pages/generated/ledger.html",
 )
 
 
@@ -272,7 +272,7 @@ def test_a_long_equation_can_be_scrolled_by_keyboard(chapter):
 def test_the_index_leads_to_the_preface(address, chromium):
     page = chromium.new_page()
     page.goto(f"{address}/")
-    page.wait_for_url(f"{address}/book/preface.html")
+    page.wait_for_url(f"{address}/book/pages/written/preface.html")
     page.close()
 
 
@@ -286,7 +286,7 @@ def test_a_learner_finds_the_way_to_the_solution_and_back(chapter, address):
 
 def test_a_learner_finds_the_way_to_the_list_and_back(chapter, address):
     chapter.locator("#ex-4-3").get_by_role("link", name="All exercises").click()
-    chapter.wait_for_url(f"{address}/book/exercises.html#exercises-of-4")
+    chapter.wait_for_url(f"{address}/book/pages/generated/exercises.html#exercises-of-4")
     expect(chapter.get_by_role("heading", name="4. Queries, keys and values")).to_be_in_viewport()
     chapter.get_by_role("link", name="4.3 Attention weights").click()
     chapter.wait_for_url(f"{address}/{CHAPTER}#ex-4-3")

@@ -13,7 +13,8 @@ from book.explorers import attention
 from browser import NEXT_FRAMES
 from tfmlib import ledger, ref
 from tfmlib.ledger import masked_softmax
-from tfmlib.ledger.entry import agree, digits, numbers
+from tfmlib.ledger.entry import agree
+from tfmlib.ledger.printed import digits, numbers
 
 PAGE, PRESET = "notebooks/08-masks.html", "masked"
 PRESETS = explorers.data("attention")["presets"]
@@ -359,14 +360,14 @@ def test_every_preset_carries_the_ledgers_verdicts():
 
 @browser
 def test_a_verdict_leads_to_its_place_in_the_ledger(reader, book):
-    page = (book.html / "book/ledger.html").read_text("utf-8")
+    page = (book.html / "book/pages/generated/ledger.html").read_text("utf-8")
     for preset in PRESETS:
         reader.control("preset").select_option(preset)
         badges = reader.box.locator(".tfm-note a").all()
         assert len(badges) == len(PRESETS[preset]["ledger"])
         for badge in badges:
             path, _, anchor = badge.get_attribute("href").partition("#")
-            assert path == "../book/ledger.html"
+            assert path == "../book/pages/generated/ledger.html"
             assert f'id="{anchor}"' in page
             assert badge.get_attribute("aria-description") == ledger.find(anchor).sentence
 
@@ -387,6 +388,30 @@ def test_what_is_reproduced_comes_out_as_printed_at_its_d_k_alone(reader, preset
             reader.control("dk").press(key)
         own = reader.settings["dk"] == PRESETS[preset]["start"]["dk"]
         assert (reader.deviating() == 0) == own
+
+
+@browser
+@pytest.mark.parametrize("preset", [name for name in PRESETS if "printed" in PRESETS[name]])
+def test_a_printed_figure_is_marked_exactly_where_it_is_off_by_more_than_its_tolerance(
+    reader, preset
+):
+    reader.control("preset").select_option(preset)
+    for stage, figures in PRESETS[preset]["printed"].items():
+        reader.control(f"stage-{stage}").check()
+        tolerance = np.array(PRESETS[preset]["tolerance"][stage])
+        for dk in (1, 2, 15, 16, 50, 64, 1024):
+            reader.control("dk").fill(str(D_K.index(dk)))
+            off_by = np.abs(expected(reader.settings)[stage] - np.array(figures, dtype=float))
+            assert reader.deviating() == (off_by > tolerance).sum()
+            assert ("come out" in reader.said) == (off_by <= tolerance).all()
+
+
+@browser
+def test_each_figure_has_the_tolerance_of_its_own_digits(reader):
+    reader.control("preset").select_option("help-me")
+    reader.control("stage-scaled").check()
+    reader.control("dk").fill(str(D_K.index(15)))  # 1.55 and 1.03 against 1.5, 1: within 0.05
+    assert reader.box.locator("small").all_inner_texts() == ["1.5", "1", "≠0.75", "≠2"]
 
 
 @browser

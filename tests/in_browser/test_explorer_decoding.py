@@ -45,7 +45,7 @@ def search(preset: str, model: str, width: int, alpha: float) -> list[list[dict]
     follow, most = PRESETS[preset]["distributions"][model], PRESETS[preset]["most"]
     words = list(dict.fromkeys(word for row in follow.values() for word in row))
     if preset == "table":
-        words, _ = decoding.chapter_table()  # of two that are as likely, the first is taken
+        words = decoding.TOKENS  # of two that are as likely, the first is taken
     beginnings, log_p = [()], np.zeros(1)
     penalty = ((5 + np.arange(most + 1)) / 6) ** alpha
     steps, best = [], -np.inf

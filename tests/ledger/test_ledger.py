@@ -2,10 +2,8 @@
 
 import argparse
 import doctest
-import html
 import json
 import math
-import os
 import re
 import subprocess
 import sys
@@ -17,12 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from book.pages import chapters as chapter_facts
-from book.pages import equations, made
-from book.pages import ledger as ledger_pages
 from tfmlib import ledger, ref
+from tfmlib.ledger import command as ledger_command
 from tfmlib.ledger import entry as entry_module
-from tfmlib.ledger import masked_softmax, notes, paper, probes, whiteboard
+from tfmlib.ledger import masked_softmax, notes, paper, printed, probes, whiteboard
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -421,7 +417,7 @@ def test_a_filter_whose_row_does_not_sum_to_one_is_no_valid_example(monkeypatch)
     assert entry.printed["S"].replace("/", " ").split() == FILTER.split()
     for changed in moved_by_one_unit(entry.printed["S"]):
         other = replace(entry, printed={"S": changed})
-        monkeypatch.setattr(notes, "attention_filter", other)
+        monkeypatch.setattr(notes, "FILTER", other)
         assert other.verdict == "erratum", changed
 
 
@@ -444,6 +440,13 @@ def test_an_entry_without_anything_to_derive_a_verdict_from_is_refused():
 def test_an_infinite_figure_agrees_only_with_itself():
     for computed, agrees in ((-math.inf, True), (math.inf, False), (1e300, False)):
         assert entry_module.agree({"x": "-inf"}, {"x": [computed]}) == agrees
+
+
+def test_a_whole_number_among_decimals_has_dropped_its_zeros():
+    assert printed.agreeing("0.02 1 0", [0.02, 0.996, -0.004]).all()
+    assert printed.agreeing("0.02 1 0", [0.02, 0.54, 0.006]).tolist() == [True, False, False]
+    assert printed.agreeing("0.9999 0.84 1", [0.9999, 0.8449, 0.9951]).all()  # as 0.84, not 0.9999
+    assert printed.agreeing("3 1", [2.6, 1.4]).all()  # there are no decimals to go by
 
 
 def test_figures_of_another_shape_or_label_are_refused():
@@ -628,7 +631,9 @@ def test_every_erratum_has_an_explanation_and_a_computed_value():
 
 def test_a_badge_is_a_link_whose_text_is_the_verdict():
     for id, entry in ledger.entries().items():
-        match = re.fullmatch(r'\[([a-z]+)\]\(\.\./book/ledger\.md#(\S+) "(.+)"\)', ledger.badge(id))
+        match = re.fullmatch(
+            r'\[([a-z]+)\]\(\.\./book/pages/generated/ledger\.md#(\S+) "(.+)"\)', ledger.badge(id)
+        )
         assert match.groups() == (entry.verdict, id, entry.sentence)
 
 
@@ -650,7 +655,7 @@ def test_an_unknown_id_is_answered_with_the_nearest():
 
 def command(*arguments):
     parser = argparse.ArgumentParser()
-    ledger.add_command(parser.add_subparsers())
+    ledger_command.add_command(parser.add_subparsers())
     args = parser.parse_args(["ledger", *arguments])
     return args.run(args)
 
@@ -708,173 +713,19 @@ def test_a_verdict_is_computed_once():
 PE0 = np.array([0.0, 1.0, 0.0, 1.0])
 
 
-@pytest.mark.parametrize("module", [ledger, entry_module, masked_softmax, paper, probes, equations])
+@pytest.mark.parametrize("module", [ledger, printed, entry_module, masked_softmax, paper, probes])
 def test_the_worked_lines_are_true(module):
     result = doctest.testmod(module)
     assert result.attempted
     assert not result.failed
 
 
-# --- the book's pages ---------------------------------------------------------------------------
-
-USES = {
-    "notes.pe1": [("02-words-and-positions", "Words"), ("09-decoder", "The decoder")],
-    "board.dot": [("04-queries-keys-values", "Queries, keys and values")],
-}
-
-
-@pytest.fixture(scope="module")
-def page():
-    return ledger_pages.ledger_page(USES)
-
-
-def cards(page):
-    return dict(re.findall(r'<article [^>]*id="([^"]+)">(.*?)</article>', page, re.DOTALL))
-
-
-def test_the_page_has_one_card_for_each_entry(page):
-    assert set(cards(page)) == IDS
-    assert page.count("<article ") == page.count("</article>") == len(IDS)
-
-
-def test_a_card_tells_verdict_claim_printed_and_computed(page):
-    for id, card in cards(page).items():
-        entry = ledger.find(id)
-        assert f'<span class="ledger-verdict">{entry.verdict}</span>' in card
-        assert html.escape(entry.claim) in card
-        for label in entry.printed:
-            assert f"<dt>printed: {html.escape(label)}</dt>" in card
-        for label in entry.computed:
-            assert f"<dt>computed: {html.escape(label)}</dt>" in card
-        assert html.escape(entry.explanation) in card
-    assert "<dd>0.02, 1, 0, 1</dd>" in cards(page)["notes.pe1"]
-    assert "<dd>0.84, 0.54, 0.01, 1.00</dd>" in cards(page)["notes.pe1"]
-    assert "<start>" not in page
-
-
-def test_a_card_links_to_the_chapters_that_use_it(page):
-    assert (
-        "[2. Words](../notebooks/02-words-and-positions.ipynb), "
-        "[9. The decoder](../notebooks/09-decoder.ipynb)"
-    ) in cards(page)["notes.pe1"]
-    assert "../notebooks/04-queries-keys-values.ipynb" in cards(page)["board.dot"]
-    linked = [id for id, card in cards(page).items() if "../notebooks/" in card]
-    assert set(linked) == set(USES)
-
-
-def test_the_page_can_be_filtered_by_document_and_verdict(page):
-    for value in (*NAMES, *ledger.VERDICTS):
-        assert len(re.findall(rf'<label><input type="radio" [^>]*id="only-{value}">', page)) == 1
-        assert f":root:has(#only-{value}:checked) .ledger-entry:not(.ledger-{value}, " in page
-    present = {(e.id.split(".")[0], e.verdict) for e in ledger.entries().values()}
-    for name in NAMES:
-        for verdict in ledger.VERDICTS:
-            rule = f":has(#only-{name}:checked):has(#only-{verdict}:checked) .ledger-none"
-            assert (rule in page) == ((name, verdict) not in present)
-    classes = re.findall(
-        r'<article class="ledger-entry ledger-(\S+) ledger-(\S+)" id="(.+)">', page
-    )
-    assert {id: (name, verdict) for name, verdict, id in classes} == {
-        e.id: (e.id.split(".")[0], e.verdict) for e in ledger.entries().values()
-    }
-
-
-def test_the_page_names_the_counts(page):
-    for verdict, count in ledger.counts().items():
-        assert f"**{count} {verdict}**" in page
-        assert f"{verdict.capitalize()} ({count})" in page
-
-
-def test_ids_used_in_chapters_exist():
-    unknown = set(chapter_facts.ledger_uses(chapter_facts.CHAPTERS)) - IDS
-    assert not unknown
-
-
-def test_every_entry_is_used_in_a_chapter():
-    assert not IDS - set(chapter_facts.ledger_uses(chapter_facts.CHAPTERS))
-
-
-# --- the equations' page ------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def parity(tmp_path_factory):
-    """A file with a test for each function of ref."""
-    path = tmp_path_factory.mktemp("parity") / "test_ref_parity.py"
-    names = equations.reference_functions()
-    checks = [f'@parity("{name}")\ndef check_{name}(source): ...\n' for name in names]
-    path.write_text("".join(checks) + f"def {equations.PARITY_TEST}(name, dtype): ...\n")
-    return path
-
-
-def section(page, number, document="The notes"):
-    text = page.split(f"## {document}\n")[1]
-    return text.split(f"### ({number}) ")[1].split("\n### ")[0].split("\n## ")[0]
-
-
-def test_the_equations_page_has_every_numbered_equation_once(parity):
-    page = equations.equations_page(parity=parity)
-    numbers = [int(n) for n in re.findall(r"^### \((\d+)\) ", page, re.MULTILINE)]
-    assert numbers == [*range(1, 19), 1, 2, 3]
-    assert re.findall(r"^## (.+)$", page, re.MULTILINE) == ["The notes", "The 2017 paper"]
-
-
-def test_an_equation_names_the_functions_that_cite_it_and_their_tests(parity):
-    page = equations.equations_page(parity=parity)
-    assert "`tfmlib.ref.shift_matrix`" in section(page, 4)
-    assert f"`{equations.PARITY_TEST}[shift_matrix-float64]`" in section(page, 4)
-    assert "`tfmlib.ref.feed_forward`" in section(page, 2, "The 2017 paper")
-    assert "`tfmlib.ref.learning_rate`" in section(page, 3, "The 2017 paper")
-    assert "shift_matrix" not in section(page, 3)
-
-
-def test_an_equation_that_no_function_cites_is_an_error_that_names_it(parity, monkeypatch):
-    monkeypatch.setattr(ref.shift_matrix, "__doc__", "Rotate.\n\nEq. (5), notes §3.2.")
-    with pytest.raises(equations.GapError, match=r"Eq\. \(4\) of the notes has no function"):
-        equations.equations_page(parity=parity)
-
-
-def test_an_equation_without_a_test_is_an_error_that_names_it(parity, tmp_path):
-    path = tmp_path / "test_ref_parity.py"
-    path.write_text(parity.read_text().replace("learning_rate", "nothing"))
-    with pytest.raises(equations.GapError, match=r"Eq\. \(3\) of the 2017 paper has no test"):
-        equations.equations_page(parity=path)
-    path.write_text(parity.read_text().replace(equations.PARITY_TEST, "something_else"))
-    with pytest.raises(equations.GapError, match=equations.PARITY_TEST):
-        equations.equations_page(parity=path)
-
-
-def test_a_citation_that_cannot_be_read_is_an_error():
-    with pytest.raises(equations.GapError, match=r"Eq\. 10"):
-        equations.cited("Mix.\n\nEq. 10, notes §3.3.")
-    assert equations.cited("Mix.\n\nEq. (7)-(9), (12), notes §3.3; whiteboard.") == [
-        ("notes", range(7, 10)),
-        ("notes", range(12, 13)),
-    ]
-
-
-def test_the_chapter_of_an_equation_fills_in_as_chapters_come(parity, tmp_path):
-    chapter = tmp_path / "04-attention.md"
-    chapter.write_text("# Attention\n\n```{math}\n:label: eq-notes-7\n\nQ = XW^q\n```\n")
-    page = equations.equations_page(chapters=tmp_path, parity=parity)
-    link = "[4. Attention](../notebooks/04-attention.ipynb), there {eq}`eq-notes-7`"
-    linked = [n for n in range(1, 19) if link in section(page, n)]
-    assert linked == [7, 8, 9]  # the three stand together in one display
-    assert "- Chapter: —" in section(page, 10)
-
-
-def test_the_committed_pages_are_what_the_code_makes_of_the_chapters():
-    from tfmlib.pretrained import HOW_TO_GET_WEIGHTS, find_weights
-
-    if find_weights() is None:  # the ledger's page tells what they show
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(HOW_TO_GET_WEIGHTS)
-    for path, text in made().items():
-        assert path.read_text("utf-8") == text, f"{path.name} is stale: run make notebooks"
+# --- a published encoder -------------------------------------------------------------------------
 
 
 def test_a_published_encoder_decides_on_context(monkeypatch):
     """One that keeps the two meanings together would turn the claim into an erratum."""
     monkeypatch.setattr(whiteboard, "published_similarities", lambda: np.array([0.99, 0.98]))
-    assert not whiteboard.context.test().holds
+    assert not whiteboard.context().holds
     monkeypatch.setattr(whiteboard, "published_similarities", lambda: np.array([0.99, 0.52]))
-    assert whiteboard.context.test().holds
+    assert whiteboard.context().holds

@@ -19,19 +19,16 @@ from tfmlib.ledger.entry import VERDICTS, Entry
 from tfmlib.ledger.handwritten import HAND
 from tfmlib.ledger.notes_cost import NOTES
 from tfmlib.ledger.slides import SLIDES
-from tfmlib.ledger.table import add_command, run
 from tfmlib.ledger.whiteboard import BOARD
 
 __all__ = [
     "VERDICTS",
     "Entry",
-    "add_command",
     "as_json",
     "badge",
     "counts",
     "entries",
     "find",
-    "run",
 ]
 
 DOCUMENTS = (NOTES, HAND, SLIDES, BOARD)
@@ -86,9 +83,9 @@ def as_json() -> str:
 def badge(id: str) -> str:
     """A Markdown link from a chapter to an entry, whose text is the verdict.
 
-    >>> print(badge("notes.pe0"))
-    [reproduced](../book/ledger.md#notes.pe0 "Reproduced: printed 0, 1, 0, 1; computed 0, 1, 0, 1.")
+    >>> badge("notes.help-me-1").split(' "')[0]
+    '[reproduced](../book/pages/generated/ledger.md#notes.help-me-1'
     """
     entry = find(id)
     title = entry.sentence.replace("\\", "\\\\").replace('"', '\\"')
-    return f'[{entry.verdict}](../book/ledger.md#{entry.id} "{title}")'
+    return f'[{entry.verdict}](../book/pages/generated/ledger.md#{entry.id} "{title}")'

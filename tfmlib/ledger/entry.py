@@ -7,20 +7,21 @@ recomputation are compared, a claim is tested, an example is checked for validit
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from tfmlib.ledger.printed import agreeing, decimals, numbers, shown
+from tfmlib.support.arrays import Array
+
 VERDICTS = ("reproduced", "erratum", "illustrative", "quoted", "property", "data")
-# Room for floating point only: nine orders of magnitude below the finest digit printed.
-SLACK = 1e-12
 MOST_FIGURES_IN_A_SENTENCE = 8
 
 Figures = Mapping[str, str]  # label -> numbers as printed; a matrix has its rows between slashes
-Values = Mapping[str, np.ndarray]  # the same labels -> the numbers computed
+Values = Mapping[str, Array]  # the same labels -> the numbers computed
 
 
-class Outcome(NamedTuple):
+class Trial(NamedTuple):
     """What a test found: whether the claim holds, and a clause for either case."""
 
     holds: bool
@@ -33,46 +34,8 @@ class Outcome(NamedTuple):
         return self.if_so if self.holds else self.if_not
 
 
-def digits(text: str) -> list:
-    """Split printed figures into strings: a list, or a list of rows.
-
-    >>> digits("0.13 0.87 / 0.06 0.16")
-    [['0.13', '0.87'], ['0.06', '0.16']]
-    """
-    rows = [row.split() for row in text.split("/")]
-    return rows if len(rows) > 1 else rows[0]
-
-
-def numbers(text: str) -> np.ndarray:
-    """Read printed figures as an array.
-
-    >>> numbers("0.13 -inf")
-    array([0.13, -inf])
-    """
-    return np.array(digits(text), dtype=float)
-
-
-def decimals(digit: str) -> int:
-    """Count the digits printed after the point.
-
-    >>> decimals("0.13"), decimals("10")
-    (2, 0)
-    """
-    return len(digit.partition(".")[2])
-
-
-def tolerance(text: str) -> np.ndarray:
-    """Half a unit of the last printed digit of each figure.
-
-    >>> tolerance("0.13 2.236")
-    array([0.005 , 0.0005])
-    """
-    flat = [0.5 * 10.0 ** -decimals(digit) for digit in text.replace("/", " ").split()]
-    return np.array(flat).reshape(numbers(text).shape)
-
-
 def agree(printed: Figures, computed: Values) -> bool:
-    """Say whether each printed figure is the computed one, to half a unit of its last digit.
+    """Say whether every printed figure is the computed one.
 
     >>> agree({"x": "0.62"}, {"x": [0.6225]}), agree({"x": "0.63"}, {"x": [0.6225]})
     (True, False)
@@ -80,32 +43,6 @@ def agree(printed: Figures, computed: Values) -> bool:
     if printed.keys() != computed.keys():
         raise ValueError(f"expected values for {[*printed]}, got values for {[*computed]}.")
     return all(agreeing(text, computed[label]).all() for label, text in printed.items())
-
-
-def agreeing(text: str, computed: np.ndarray) -> np.ndarray:
-    """Say of each printed figure whether it is the computed one.
-
-    >>> agreeing("0.62 0.39", [0.6225, 0.3775])
-    array([ True, False])
-    """
-    expected, computed = numbers(text), np.asarray(computed)
-    if expected.shape != computed.shape:
-        raise ValueError(f"printed figures have shape {expected.shape}, computed {computed.shape}.")
-    masked = np.isinf(expected) | np.isinf(computed)  # ∞ - ∞ would be NaN
-    difference = np.abs(np.where(masked, 0, computed) - np.where(masked, 0, expected))
-    near = difference <= tolerance(text) + SLACK
-    return np.where(masked, expected == computed, near)
-
-
-def shown(value: float, places: int) -> str:
-    """Write a number with so many decimals, without the sign of a zero.
-
-    >>> shown(-0.0001, 2), shown(float("-inf"), 1)
-    ('0.00', '-∞')
-    """
-    if np.isinf(value):
-        return "-∞" if value < 0 else "∞"
-    return f"{round(float(value), places) + 0.0:.{places}f}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +56,8 @@ class Entry:
     given: Figures = field(default_factory=dict)  # inputs that the document prints
     printed: Figures = field(default_factory=dict)  # results that the document prints
     recompute: Callable[[], Values] | None = None  # the results, computed
-    test: Callable[[], Outcome] | None = None  # tries a claim that is not a number
-    is_valid: Callable[[], Outcome] | None = None  # for an example without inputs
+    test: Callable[[], Trial] | None = None  # tries a claim that is not a number
+    is_valid: Callable[[], Trial] | None = None  # for an example without inputs
     source: str = ""  # the literature that a result was taken from
     inputs: tuple[str, ...] = ()  # ids of entries whose printed figures this one starts from
     used_by: tuple[str, ...] = ()  # ids of entries that start from this one
@@ -130,10 +67,10 @@ class Entry:
     places: int | None = None  # decimals of a computed value, where the printed ones are too few
 
     @cached_property
-    def outcome(self) -> Outcome | None:
+    def trial(self) -> Trial | None:
         """What the test of the claim, or of the example's validity, found."""
-        trial = self.test or self.is_valid
-        return trial() if trial else None
+        test = self.test or self.is_valid
+        return test() if test else None
 
     @cached_property
     def computed(self) -> Values:
@@ -144,16 +81,19 @@ class Entry:
     def verdict(self) -> str:
         """One of VERDICTS, found by computing."""
         if self.test:
-            return "property" if self.outcome.holds else "erratum"
+            return self._unless_refuted("property")
         if self.printed and self.recompute:
             return "reproduced" if agree(self.printed, self.computed) else "erratum"
         if self.is_valid:
-            return "illustrative" if self.outcome.holds else "erratum"
+            return self._unless_refuted("illustrative")
         if self.source:
             return "quoted"
         if self.given and (self.used_by or self.recompute):
             return "data"
         raise ValueError(f"{self.id} carries nothing from which a verdict follows: give it a test.")
+
+    def _unless_refuted(self, verdict: str) -> str:
+        return verdict if self.trial and self.trial.holds else "erratum"
 
     @cached_property
     def sentence(self) -> str:
@@ -165,8 +105,8 @@ class Entry:
         """What the computation found, as a clause."""
         if self.summary:
             return self.summary()
-        if self.outcome:
-            return self.outcome.measured
+        if self.trial:
+            return self.trial.measured
         if self.verdict == "data":
             return self._finding_of_data()
         if self.verdict == "quoted":
@@ -193,11 +133,10 @@ class Entry:
         """The computed values with the decimals of the most precise printed figure."""
         return {label: self._text(label, value) for label, value in self.computed.items()}
 
-    def _text(self, label: str, value: np.ndarray) -> str:
+    def _text(self, label: str, value: Array) -> str:
         places = self.places
         if places is None:
-            printed = self.printed.get(label, "0.00").replace("/", " ").split()
-            places = max(decimals(digit) for digit in printed)
+            places = max(decimals(self.printed.get(label, "0.00")))
         rows = np.atleast_2d(value)
         return " / ".join(" ".join(shown(number, places) for number in row) for row in rows)
 
@@ -213,9 +152,13 @@ class Entry:
         """What else was found, label by label."""
         return self.evidence() if self.evidence else {}
 
-    def values(self, label: str) -> np.ndarray:
+    def values(self, label: str) -> Array:
         """Read a figure that the document prints, input or result, as an array."""
         return numbers({**self.given, **self.printed}[label])
+
+
+Function = TypeVar("Function", bound=Callable[[], Any])
+Decorator = Callable[[Function], Function]
 
 
 class Document:
@@ -225,20 +168,30 @@ class Document:
         self.prefix, self.name = prefix, name
         self.entries: list[Entry] = []
 
-    def add(self, name: str, section: str, claim: str, **fields) -> Entry:
+    def add(self, name: str, section: str, claim: str, **fields: Any) -> Entry:
         """Declare an entry."""
         entry = Entry(f"{self.prefix}.{name}", self.name, section, claim, **fields)
         self.entries.append(entry)
         return entry
 
-    def recomputed(self, name: str, section: str, claim: str, **fields) -> Callable[..., Entry]:
+    def recomputed(self, name: str, section: str, claim: str, **fields: Any) -> Decorator:
         """Declare an entry whose figures the decorated function computes."""
-        return lambda function: self.add(name, section, claim, recompute=function, **fields)
+        return _declaring(lambda by: self.add(name, section, claim, recompute=by, **fields))
 
-    def tested(self, name: str, section: str, claim: str, **fields) -> Callable[..., Entry]:
+    def tested(self, name: str, section: str, claim: str, **fields: Any) -> Decorator:
         """Declare an entry whose claim the decorated function tests."""
-        return lambda function: self.add(name, section, claim, test=function, **fields)
+        return _declaring(lambda by: self.add(name, section, claim, test=by, **fields))
 
-    def valid(self, name: str, section: str, claim: str, **fields) -> Callable[..., Entry]:
+    def valid(self, name: str, section: str, claim: str, **fields: Any) -> Decorator:
         """Declare an example that the decorated function checks for validity."""
-        return lambda function: self.add(name, section, claim, is_valid=function, **fields)
+        return _declaring(lambda by: self.add(name, section, claim, is_valid=by, **fields))
+
+
+def _declaring(add: Callable[[Callable[[], Any]], Entry]) -> Decorator:
+    """A decorator that hands a function to an entry and leaves the function as it is."""
+
+    def declare(function: Function) -> Function:
+        add(function)
+        return function
+
+    return declare

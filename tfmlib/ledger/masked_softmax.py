@@ -4,13 +4,15 @@ The notes print scores and weights but no d_k. If any d_k led from the ones to t
 search would find it.
 """
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
 from tfmlib import ref
-from tfmlib.ledger.entry import numbers, shown, tolerance
+from tfmlib.ledger.printed import numbers, shown, tolerance
+from tfmlib.support.arrays import Array, ArrayLike
 
 SCORES = """
     16.2 7.7 2.0 4.6 3.1 8.9 /
@@ -40,7 +42,7 @@ class Fit(NamedTuple):
     """A scale √d_k, the weights it gives, and how far the worst of them is from the printed one."""
 
     scale: float
-    weights: np.ndarray
+    weights: Array
     deviation: float
 
 
@@ -54,17 +56,17 @@ class Inversion(NamedTuple):
     other_weight: float
 
 
-def scores():
+def scores() -> Array:
     return numbers(SCORES)
 
 
-def weights_at(scales):
+def weights_at(scales: ArrayLike) -> Array:
     """The masked softmax at each of several scales."""
     scaled = numbers(MASKED_SCORES) / np.reshape(scales, (-1, 1, 1))
     return ref.softmax(scaled)  # (scales, T, T)
 
 
-def deviations(scales):
+def deviations(scales: ArrayLike) -> Array:
     """The largest distance to a printed weight, row by row, at each of several scales.
 
     >>> deviations([8.0]).max().round(3).item()
@@ -73,22 +75,22 @@ def deviations(scales):
     return np.abs(weights_at(scales) - numbers(WEIGHTS)).max(axis=-1)  # (scales, T)
 
 
-def at(scale):
+def at(scale: float) -> Fit:
     return Fit(float(scale), weights_at([scale])[0], float(deviations([scale]).max()))
 
 
-def _search(deviation):
+def _search(deviation: Callable[[Array], Array]) -> float:
     """Find the scale with the smallest deviation: a coarse grid, then ever finer ones."""
     grid = np.geomspace(0.01, 1000, 4001)  # d_k from 0.0001 to a million
     for _ in range(4):
-        best = deviation(grid).argmin()
+        best = int(deviation(grid).argmin())
         low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
         grid = np.linspace(low, high, 101)
     return float(grid[deviation(grid).argmin()])
 
 
 @cache
-def closest():
+def closest() -> Fit:
     """The best fit over all scales.
 
     >>> round(closest().scale, 2), round(closest().deviation, 3)
@@ -97,16 +99,20 @@ def closest():
     return at(_search(lambda scales: deviations(scales).max(axis=-1)))
 
 
-def closest_by_row():
+def closest_by_row() -> list[float]:
     """The scale that fits each row best, from the second row on (the first fits any).
 
     >>> [round(scale, 1) for scale in closest_by_row()]
     [9.6, 7.9, 6.9, 7.9, 5.9]
     """
-    return [_search(lambda scales, t=t: deviations(scales)[:, t]) for t in range(1, len(TOKENS))]
+    return [_search(partial(_deviations_of_row, t)) for t in range(1, len(TOKENS))]
 
 
-def inversions():
+def _deviations_of_row(t: int, scales: Array) -> Array:
+    return deviations(scales)[:, t]
+
+
+def inversions() -> list[Inversion]:
     """Pairs in one row whose order no softmax can produce, beyond what rounding could explain.
 
     >>> [(pair.row, pair.larger_score, pair.its_weight) for pair in inversions()]
@@ -124,7 +130,7 @@ def inversions():
     return found
 
 
-def summary():
+def summary() -> str:
     best = closest()
     return (
         f"no d_k gives the printed weights: the closest, √d_k = {best.scale:.2f}, misses one of "
@@ -132,7 +138,7 @@ def summary():
     )
 
 
-def explain():
+def explain() -> str:
     best, base = closest(), at(8)
     sums = np.abs(numbers(WEIGHTS).sum(axis=-1) - 1).max() < 1e-9
     text = (
@@ -149,7 +155,7 @@ def explain():
     return text
 
 
-def evidence():
+def evidence() -> dict[str, str]:
     best, base = closest(), at(8)
     rows = (f"{token} {shown(s, 2)}" for token, s in zip(TOKENS[1:], closest_by_row(), strict=True))
     whole = [at(np.sqrt(d_k)) for d_k in range(1, 257)]

@@ -1,25 +1,30 @@
 """The notes, continued: what a transformer costs, and how large the first one was."""
 
 import tracemalloc
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from tfmlib import ref
 from tfmlib.ledger import paper
-from tfmlib.ledger.entry import Outcome
+from tfmlib.ledger.entry import Trial
 from tfmlib.ledger.notes import NOTES
 from tfmlib.ledger.probes import same
+from tfmlib.support.arrays import Array
+
+__all__ = ["NOTES"]  # complete with what follows
 
 # --- §5, cost ---------------------------------------------------------------
 
 
-def count_scores(n):
+def count_scores(n: int) -> int:
     """How often attention compares a query with a key, counted one by one."""
     compared = []
 
-    def similarity(query, key):
+    def similarity(query: Array, key: Array) -> float:
         compared.append(1)
-        return np.dot(query, key)
+        return float(np.dot(query, key))
 
     x = np.eye(n)
     for query in x:
@@ -28,17 +33,17 @@ def count_scores(n):
 
 
 @NOTES.tested("quadratic", "§5", "Self-attention over n tokens computes n² scores.")
-def quadratic():
+def quadratic() -> Trial:
     sizes = (2, 3, 5, 7, 11, 13)
     counts = [count_scores(n) for n in sizes]
     weights = [ref.attention_weights(np.eye(n), np.eye(n)).size for n in sizes]
-    return Outcome(
+    return Trial(
         counts == weights == [n * n for n in sizes],
         f"counted {', '.join(map(str, counts))} scores for n = {', '.join(map(str, sizes))}",
     )
 
 
-def peak_bytes(compute):
+def peak_bytes(compute: Callable[[], object]) -> int:
     """The most memory that a computation held at once."""
     tracing = tracemalloc.is_tracing()
     if not tracing:
@@ -52,7 +57,7 @@ def peak_bytes(compute):
     return peak
 
 
-def explain_page_limit():
+def explain_page_limit() -> str:
     whole, blocked = memory_growth()
     return (
         "Dated rather than wrong when written: it holds where all n² weights are kept in memory. "
@@ -71,33 +76,34 @@ def explain_page_limit():
     places=0,
     explain=explain_page_limit,
 )
-def page_limit():
+def page_limit() -> Trial:
     whole, blocked = memory_growth()
     x = np.random.default_rng(19).normal(size=(101, 8))
     agrees = same(ref.blocked_attention(x, x, x, block=32), ref.attention(x, x, x))
     avoidable = agrees and whole == 4 and blocked <= 2
-    return Outcome(
+    return Trial(
         not avoidable,
         "attention needs memory for all n² weights",
         "attention in blocks gives the same result in memory that grows with n instead of n²",
     )
 
 
-def memory_growth():
+def memory_growth() -> Array:
     """How many times the memory twice the length needs: with the whole matrix, and in blocks."""
     peaks = []
     for n in (512, 1024):
         x = np.random.default_rng(23).normal(size=(n, 8))
-        whole = peak_bytes(lambda x=x: ref.attention(x, x, x))
-        blocked = peak_bytes(lambda x=x: ref.blocked_attention(x, x, x, block=32))
+        whole = peak_bytes(partial(ref.attention, x, x, x))
+        blocked = peak_bytes(partial(ref.blocked_attention, x, x, x, block=32))
         peaks.append((whole, blocked))
-    return np.round(np.divide(peaks[1], peaks[0]))
+    before, after = np.array(peaks, dtype=float)
+    return np.round(after / before)
 
 
 # --- §3 and §4, size ---------------------------------------------------------------------------
 
 
-def six_layers_summary():
+def six_layers_summary() -> str:
     base, big = (round(paper.total(size) / 1e6) for size in paper.SIZES)
     return (
         f"six and six layers count {base} and {big} million parameters where the 2017 paper prints "
@@ -106,7 +112,7 @@ def six_layers_summary():
     )
 
 
-def explain_six_layers():
+def explain_six_layers() -> str:
     base, big = (paper.fitting_vocabularies(size) for size in paper.SIZES)
     layers = {paper.nearest_layers(size) for size in paper.SIZES}
     depth = "Six and six layers come" if layers == {6} else "Another number of layers comes"
@@ -119,7 +125,7 @@ def explain_six_layers():
     )
 
 
-def six_layers_evidence():
+def six_layers_evidence() -> dict[str, str]:
     base, big = (paper.parameters(**size) for size in paper.SIZES.values())
     rows = {part: f"{base[part]:,} (base), {big[part]:,} (big)" for part in base}
     rows["total"] = f"{paper.total('base'):,} (base), {paper.total('big'):,} (big)"

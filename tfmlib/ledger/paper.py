@@ -4,9 +4,13 @@ The paper prints totals alone, in millions. Its embedding matrix serves source, 
 """
 
 from math import ceil, floor
+from typing import Any
 
 VOCABULARY = 37000  # shared byte-pair tokens of the English-German models
-SIZES = {"base": {"d_model": 512, "d_ff": 2048}, "big": {"d_model": 1024, "d_ff": 4096}}
+SIZES: dict[str, dict[str, Any]] = {
+    "base": {"d_model": 512, "d_ff": 2048},
+    "big": {"d_model": 1024, "d_ff": 4096},
+}
 PRINTED_MILLIONS = {"base": "65", "big": "213"}  # Table 3
 
 
@@ -34,7 +38,7 @@ def parameters(
     }
 
 
-def total(size: str, **changes) -> int:
+def total(size: str, **changes: Any) -> int:
     """Count all weights of the paper's `base` or `big` model.
 
     >>> total("big")

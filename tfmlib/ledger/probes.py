@@ -3,12 +3,13 @@
 import numpy as np
 
 from tfmlib import ref
+from tfmlib.support.arrays import Array, ArrayLike
 
 EXACT = 1e-12  # two float64 computations of the same thing
 MOVED = 1e-3  # two things that differ
 
 
-def same(a: np.ndarray, b: np.ndarray) -> bool:
+def same(a: ArrayLike, b: ArrayLike) -> bool:
     """Say whether two computations gave the same numbers.
 
     >>> same(np.array([0.1 + 0.2]), np.array([0.3]))
@@ -17,7 +18,7 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
     return np.shape(a) == np.shape(b) and bool(np.abs(np.subtract(a, b)).max() < EXACT)
 
 
-def moved(a: np.ndarray, b: np.ndarray) -> bool:
+def moved(a: ArrayLike, b: ArrayLike) -> bool:
     """Say whether two computations differ by far more than rounding.
 
     >>> moved(np.array([0.1 + 0.2]), np.array([0.3]))
@@ -26,12 +27,12 @@ def moved(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.abs(np.subtract(a, b)).max() > MOVED)
 
 
-def attention_params(rng: np.random.Generator, d_model: int) -> dict:
+def attention_params(rng: np.random.Generator, d_model: int) -> dict[str, Array]:
     """Random projections of one attention sublayer."""
     return {name: rng.normal(size=(d_model, d_model)) for name in ("w_q", "w_k", "w_v", "w_o")}
 
 
-def feed_forward_params(rng: np.random.Generator, d_model: int, d_ff: int) -> dict:
+def feed_forward_params(rng: np.random.Generator, d_model: int, d_ff: int) -> dict[str, Array]:
     """Random weights of one feed-forward sublayer."""
     return {
         "w1": rng.normal(size=(d_model, d_ff)),
@@ -41,7 +42,9 @@ def feed_forward_params(rng: np.random.Generator, d_model: int, d_ff: int) -> di
     }
 
 
-def layer_params(rng: np.random.Generator, d_model: int, d_ff: int = 13) -> dict:
+def layer_params(
+    rng: np.random.Generator, d_model: int, d_ff: int = 13
+) -> dict[str, dict[str, Array]]:
     """Random weights that serve an encoder layer and a decoder layer."""
     return {
         "self_attention": attention_params(rng, d_model),
@@ -62,7 +65,7 @@ class Decoder:
         self.layers = [layer_params(rng, self.D) for _ in range(2)]
         self.output = rng.normal(size=(self.D, vocab_size))
 
-    def states(self, ids: list[int]) -> np.ndarray:
+    def states(self, ids: list[int]) -> Array:
         """The decoder's output for each position of its input."""
         x = ref.embed(ids, self.table) + ref.sinusoidal_encoding(len(ids), self.D)  # (T, D)
         mask = ref.look_ahead_mask(len(ids))
@@ -70,7 +73,7 @@ class Decoder:
             x = ref.decoder_layer(x, self.memory, params, self.HEADS, self_mask=mask)
         return x
 
-    def probabilities(self, ids: list[int]) -> np.ndarray:
+    def probabilities(self, ids: list[int]) -> Array:
         """A distribution over the next token for each position."""
         return ref.softmax(self.states(ids) @ self.output)  # (T, V)
 

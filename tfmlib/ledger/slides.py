@@ -3,7 +3,7 @@
 import numpy as np
 
 from tfmlib import ref
-from tfmlib.ledger.entry import Document, Outcome
+from tfmlib.ledger.entry import Document, Trial
 from tfmlib.ledger.probes import layer_params, moved, same
 
 SLIDES = Document("slides", "the slides")
@@ -19,7 +19,7 @@ DETAILS = [(f"{letter}1", f"{letter}2") for letter in "abcdefghijk"]
     "query, key and value",
     "Asking a store of eleven orders for order_104 returns its items e1 and its date e2.",
 )
-def orders():
+def orders() -> Trial:
     keys, values = np.eye(len(ORDERS)), np.eye(len(ORDERS))  # a value is the row it stands for
     query = ref.one_hot(ORDERS.index("order_104"), len(ORDERS))
     hard = ref.attention_pool(query, keys, values, similarity=np.dot)
@@ -27,7 +27,7 @@ def orders():
     sharp = ref.attention(1000 * query[None], keys, values)[0]
     blurred = ref.attention(0 * query[None], keys, values)[0]
     soft = same(sharp, hard) and same(blurred, values.mean(axis=0))
-    return Outcome(
+    return Trial(
         found and soft,
         "attention with one-hot keys returns e1, e2; a sharper query tends to that look-up, a "
         "blurred one to the mean of all orders",
@@ -39,10 +39,10 @@ def orders():
     "tokenization and embeddings",
     "A one-hot row times the embedding matrix is a row of that matrix.",
 )
-def one_hot():
+def one_hot() -> Trial:
     table, ids = np.random.default_rng(47).normal(size=(11, 5)), [3, 7, 3, 0, 10]
     product = ref.one_hot(ids, 11) @ table
-    return Outcome(
+    return Trial(
         same(product, ref.embed(ids, table)) and same(product, table[ids]),
         "the product and the look-up agree for 5 tokens of a vocabulary of 11",
     )
@@ -56,7 +56,7 @@ def one_hot():
     "position matters",
     "“ate an apple” and “apple ate an” must get different representations.",
 )
-def order_matters():
+def order_matters() -> Trial:
     rng, vocabulary = np.random.default_rng(53), ["ate", "an", "apple", "<eos>"]
     table, params = rng.normal(size=(4, 6)), layer_params(rng, 6)
     order = [vocabulary.index(word) for word in ["apple", "ate", "an", "<eos>"]]
@@ -65,7 +65,7 @@ def order_matters():
     shuffled = ref.encoder_layer(table[order], params, 2)
     placed = ref.encoder_layer(table + positions, params, 2)
     placed_shuffled = ref.encoder_layer(table[order] + positions, params, 2)
-    return Outcome(
+    return Trial(
         same(shuffled, plain[order]) and moved(placed_shuffled, placed[order]),
         "without positions an encoder layer gives each word the same vector in both orders, with "
         "positions it does not",
@@ -83,7 +83,7 @@ WALKS = (
     "position encodings",
     "“my dog” follows “I walk” at the same offset wherever the phrase stands.",
 )
-def relative():
+def relative() -> Trial:
     offsets = [words.index("my") - words.index("I") for words in WALKS]
     rng, vocabulary = np.random.default_rng(59), sorted({*WALKS[0], *WALKS[1]})
     queries, keys = rng.normal(size=(2, len(vocabulary), 6))
@@ -96,7 +96,7 @@ def relative():
         rotary.append(ref.rope(q, places) @ ref.rope(k, places).T)
         encoded = ref.sinusoidal_encoding(len(words), 6)[places]
         absolute.append((q + encoded) @ (k + encoded).T)
-    return Outcome(
+    return Trial(
         offsets[0] == offsets[1] and same(*rotary) and moved(*absolute),
         f"the offset is {offsets[0]} in both sentences; the scores within the phrase are the same "
         "in both with rotary positions, and differ with added ones",
@@ -108,7 +108,7 @@ def relative():
     "rotary position embedding",
     "With rotary embedding the score of a query and a key depends on their offset alone.",
 )
-def rope():
+def rope() -> Trial:
     q, k = np.random.default_rng(61).normal(size=(2, 1, 26))
     places = range(0, 400, 13)
     holds = True
@@ -119,8 +119,8 @@ def rope():
         ]
         holds &= bool(np.ptp(scores) < 1e-10)
     length = np.linalg.norm(ref.rope(q, [397]))
-    return Outcome(
-        holds and abs(length - np.linalg.norm(q)) < 1e-10,
+    return Trial(
+        holds and bool(abs(length - np.linalg.norm(q)) < 1e-10),
         "moving both by up to 390 positions changes no score by 1e-10, for 5 offsets",
     )
 
@@ -130,10 +130,11 @@ def rope():
 TASKS = ("MRPC", "SST-2", "QNLI", "STS-B", "QQP", "MNLI")
 
 
-def tasks_won():
+def tasks_won() -> tuple[list[str], list[str]]:
     """Names of the tasks on which RoFormer is ahead, and of those on which it is behind."""
     rows = {name: ROFORMER.values(name) for name in ("RoFormer", "BERT")}
-    ahead, behind = [], []
+    ahead: list[str] = []
+    behind: list[str] = []
     for index, task in enumerate(TASKS):
         columns = [index] if task != "MNLI" else [5, 6]  # matched and mismatched
         wins = (rows["RoFormer"][columns] > rows["BERT"][columns]).all()
@@ -143,7 +144,7 @@ def tasks_won():
     return ahead, behind
 
 
-def roformer_summary():
+def roformer_summary() -> str:
     ahead, behind = tasks_won()
     return (
         f"results of {ROFORMER.source}; RoFormer is ahead of BERT on {len(ahead)} of "
@@ -151,7 +152,7 @@ def roformer_summary():
     )
 
 
-def roformer_evidence():
+def roformer_evidence() -> dict[str, str]:
     ahead, behind = tasks_won()
     return {
         "RoFormer ahead": ", ".join(ahead),
@@ -182,11 +183,11 @@ ROFORMER = SLIDES.add(
     "final linear and softmax layer",
     "The index of the largest logit is that of the largest log-probability.",
 )
-def argmax():
+def argmax() -> Trial:
     logits = 5 * np.random.default_rng(67).normal(size=(101, 13))
     chosen = logits.argmax(axis=-1)
     agree = (chosen == ref.log_softmax(logits).argmax(axis=-1)).all()
     agree &= (chosen == ref.softmax(logits).argmax(axis=-1)).all()
-    return Outcome(
+    return Trial(
         bool(agree), "logits, probabilities and log-probabilities have one argmax on 101 rows of 13"
     )

@@ -1,14 +1,15 @@
-"""The ledger as text and as JSON, and its command."""
+"""The ledger as text and as JSON."""
 
-import argparse
 import json
-import sys
 import textwrap
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from tfmlib.ledger.entry import Entry, digits
+from tfmlib.ledger.entry import Entry
+from tfmlib.ledger.printed import digits
+from tfmlib.support.arrays import ArrayLike
 
 WIDTH = 100
 COLUMNS = (23, 14)  # id and verdict; the finding takes the rest
@@ -16,7 +17,8 @@ COLUMNS = (23, 14)  # id and verdict; the finding takes the rest
 
 def text_table(entries: Mapping[str, Entry], counts: Mapping[str, int]) -> str:
     """The whole ledger, a document after the other, at most 100 columns wide."""
-    lines, document = [], ""
+    lines: list[str] = []
+    document = ""
     for entry in entries.values():
         if entry.document != document:
             document = entry.document
@@ -39,7 +41,7 @@ def json_text(entries: Mapping[str, Entry], counts: Mapping[str, int]) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
 
 
-def _as_dict(entry: Entry) -> dict:
+def _as_dict(entry: Entry) -> dict[str, Any]:
     return {
         "id": entry.id,
         "document": entry.document,
@@ -57,26 +59,9 @@ def _as_dict(entry: Entry) -> dict:
     }
 
 
-def _finite(value):
+def _finite(value: ArrayLike) -> Any:
     """Numbers with eight decimals; JSON has no infinity, so it is written as text."""
     value = np.asarray(value)
     if value.ndim:
         return [_finite(item) for item in value]
     return round(float(value), 8) + 0.0 if np.isfinite(value) else str(float(value))
-
-
-def add_command(subparsers: argparse._SubParsersAction) -> None:
-    """Register `ledger` with the command line."""
-    summary = "every number of the documents, computed again"
-    parser = subparsers.add_parser("ledger", help=summary, description=summary.capitalize() + ".")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.set_defaults(run=run)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Print the ledger."""
-    from tfmlib import ledger
-
-    text = ledger.as_json() if args.json else text_table(ledger.entries(), ledger.counts())
-    sys.stdout.write(text + "\n")
-    return 0

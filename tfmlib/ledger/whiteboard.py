@@ -1,44 +1,54 @@
 """The whiteboard: dot products, two softmaxes by hand, positions, context and heads."""
 
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 import numpy as np
 
 from tfmlib import ref
-from tfmlib.ledger.entry import Document, Outcome, shown
+from tfmlib.ledger.entry import Document, Trial, Values
+from tfmlib.ledger.printed import shown
 from tfmlib.ledger.probes import attention_params, moved, same
+from tfmlib.support.arrays import Array, ArrayLike
 
 BOARD = Document("board", "the whiteboard")
 
 # --- scores and weights ---------------------------------------------------------------------
 
 
-@BOARD.recomputed(
+def dot_product() -> Values:
+    return {"x_1 · x_2": np.array([DOT.values("x_1") @ DOT.values("x_2")])}
+
+
+DOT = BOARD.add(
     "dot",
     "scaled dot product",
     "The dot product of two vectors of length 3, to be divided by √3.",
     given={"x_1": "1 0 2", "x_2": "0 1 5"},
     printed={"x_1 · x_2": "10"},
+    recompute=dot_product,
     evidence=lambda: {"10/√3, left as a fraction on the board": shown(10 / np.sqrt(3), 2)},
 )
-def dot():
-    return {"x_1 · x_2": np.array([dot.values("x_1") @ dot.values("x_2")])}
 
 
-def farthest(weights):
-    return float(np.abs(weights - SOFTMAX.values("weights")).max())
+def softmax_of_scores() -> Values:
+    return {"weights": ref.softmax(SOFTMAX.values("scores"))}
 
 
-def by_sum():
+def farthest(weights: ArrayLike) -> float:
+    return float(np.abs(np.asarray(weights, dtype=float) - SOFTMAX.values("weights")).max())
+
+
+def by_sum() -> Array:
     scores = SOFTMAX.values("scores")
     return scores / scores.sum()
 
 
-def listed(values, places):
+def listed(values: Iterable[float], places: int) -> str:
     return ", ".join(shown(value, places) for value in values)
 
 
-def explain_softmax():
+def explain_softmax() -> str:
     softmax = SOFTMAX.computed["weights"]
     return (
         f"A softmax of these scores leaves everything to “bank”: {listed(softmax, 5)}. The printed "
@@ -48,7 +58,7 @@ def explain_softmax():
     )
 
 
-def softmax_evidence():
+def softmax_evidence() -> dict[str, str]:
     table = SOFTMAX.values("scores in the table above")
     return {
         "scores divided by their sum": listed(by_sum(), 3),
@@ -62,54 +72,67 @@ SOFTMAX = BOARD.add(
     "“I” scores 0.5, 0.6, 10 and 20 against “went”, “to”, “river”, “bank”; then the softmax.",
     given={"scores": "0.5 0.6 10 20", "scores in the table above": "0.5 0.6 0.1 2.0"},
     printed={"weights": "0.01 0.01 0.28 0.7"},
-    recompute=lambda: {"weights": ref.softmax(SOFTMAX.values("scores"))},
+    recompute=softmax_of_scores,
     places=5,
     explain=explain_softmax,
     evidence=softmax_evidence,
 )
 
 
-@BOARD.recomputed(
+def scaled_good_morning() -> Values:
+    return {"scaled": GOOD_MORNING.values("dot product") / np.sqrt(2)}
+
+
+GOOD_MORNING = BOARD.add(
     "good-morning",
     "good morning",
     "The dot product of “good” and “morning”, 7.9, divided by √2.",
     given={"dot product": "7.9"},
     printed={"scaled": "6.8"},
+    recompute=scaled_good_morning,
     places=2,
     explain=lambda: (
         f"7.9/√2 is {shown(7.9 / np.sqrt(2), 2)}. A scaled score of 6.8 would need a dot product "
         f"of {shown(6.8 * np.sqrt(2), 1)}."
     ),
 )
-def good_morning():
-    return {"scaled": good_morning.values("dot product") / np.sqrt(2)}
 
 
-@BOARD.recomputed(
+def weights_of_good_morning() -> Values:
+    return {"weights": ref.softmax(SCORES.values("scores"))}
+
+
+def explain_scores() -> str:
+    return (
+        f"The softmax of 1 and 6.8 is {listed(SCORES.computed['weights'], 3)}. Weights of 0.3 and "
+        f"0.7 belong to scores that lie {shown(np.log(0.7 / 0.3), 2)} apart, not 5.8."
+    )
+
+
+SCORES = BOARD.add(
     "scores",
     "good morning",
     "The scores 1 and 6.8 as weights.",
     given={"scores": "1 6.8"},
     printed={"weights": "0.3 0.7"},
+    recompute=weights_of_good_morning,
     places=3,
-    explain=lambda: (
-        f"The softmax of 1 and 6.8 is {listed(scores.computed['weights'], 3)}. Weights of 0.3 and "
-        f"0.7 belong to scores that lie {shown(np.log(0.7 / 0.3), 2)} apart, not 5.8."
-    ),
+    explain=explain_scores,
 )
-def scores():
-    return {"weights": ref.softmax(scores.values("scores"))}
 
 
-@BOARD.recomputed(
+def new_embeddings() -> Values:
+    return {"new embeddings": NEW_EMBEDDING.values("weights") @ NEW_EMBEDDING.values("values")}
+
+
+NEW_EMBEDDING = BOARD.add(
     "new-embedding",
     "good morning",
     "The weights times the values of “good” and “morning” make their new embeddings.",
     given={"weights": "0.3 0.7 / 0.7 0.3", "values": "1 3 / 3 9"},
+    recompute=new_embeddings,
     places=1,
 )
-def new_embedding():
-    return {"new embeddings": new_embedding.values("weights") @ new_embedding.values("values")}
 
 
 # --- positions ------------------------------------------------------------------------------
@@ -123,11 +146,11 @@ def new_embedding():
     inputs=("board.new-embedding",),
     evidence=lambda: {
         f"“{word}” times 5": listed(5 * value, 0)
-        for word, value in zip(("good", "morning"), new_embedding.values("values"), strict=True)
+        for word, value in zip(("good", "morning"), NEW_EMBEDDING.values("values"), strict=True)
     },
 )
-def positions():
-    good = new_embedding.values("values")[0]
+def positions() -> Trial:
+    good = NEW_EMBEDDING.values("values")[0]
     multiplied = np.arange(1, 1001)[:, None] * good
     differ = moved(multiplied[0], multiplied[4])
     unbounded = np.abs(multiplied).max() == 1000 * np.abs(good).max()
@@ -136,7 +159,7 @@ def positions():
     distances = np.linalg.norm(encodings[:, None] - encodings[None], axis=-1)
     np.fill_diagonal(distances, np.inf)
     sinusoids_do_better = same(lengths, np.full(1000, 2.0)) and distances.min() > 1e-3
-    return Outcome(
+    return Trial(
         bool(differ and unbounded and sinusoids_do_better),
         "the vectors differ but grow without bound, a thousandfold at position 1,000, where "
         "sinusoidal encodings all differ and keep one length",
@@ -148,14 +171,14 @@ def positions():
     "positional encoding",
     "Odd dimensions 1, 3, 5, 7 are cosines, even dimensions 2, 4, 6, 8 sines.",
 )
-def parity():
+def parity() -> Trial:
     encodings, i = ref.sinusoidal_encoding(13, 10), np.arange(13)
     holds = True
     for dimension in range(1, 9):
         wave = np.cos if dimension % 2 else np.sin
         omega = 10000.0 ** (-(dimension - dimension % 2) / 10)
         holds &= same(encodings[:, dimension], wave(i * omega))
-    return Outcome(holds, "agrees with eq. (2)-(3) of the notes when dimensions count from 0")
+    return Trial(holds, "agrees with eq. (2)-(3) of the notes when dimensions count from 0")
 
 
 # --- what attention does --------------------------------------------------------------------
@@ -166,7 +189,9 @@ BIKING = ["I", "have", "interest", "in", "biking"]
 LOAN = ["The", "interest", "in", "the", "loan", "is", "increasing"]
 
 
-def before_and_after(word, sentences, rng):
+def before_and_after(
+    word: str, sentences: Sequence[list[str]], rng: np.random.Generator
+) -> tuple[list[Array], list[Array]]:
     """The word's vector in each sentence: as embedded, and after attention over the sentence."""
     vocabulary = sorted({w for words in sentences for w in words})
     table = rng.normal(size=(len(vocabulary), 13))
@@ -180,7 +205,7 @@ def before_and_after(word, sentences, rng):
 
 
 @cache
-def published_similarities():
+def published_similarities() -> Array | None:
     """Cosine of “interest” in two sentences, layer by layer, in a published encoder.
 
     None where torch or the published weights are not installed.
@@ -198,10 +223,10 @@ def published_similarities():
         ids = tokenizer.encode(" ".join(words))
         at = ids.index(tokenizer.vocabulary["interest"])
         layers.append(encoder.layers(torch.tensor([ids]))[:, 0, at].detach().numpy())  # (layers, D)
-    return ref.cosine_similarity(*layers)
+    return np.atleast_1d(ref.cosine_similarity(*layers))
 
 
-def published_evidence():
+def published_evidence() -> dict[str, str]:
     similarities = published_similarities()
     if similarities is None:
         return {"in a published encoder": "not tried: its weights are not installed"}
@@ -220,14 +245,14 @@ def published_evidence():
     "updates it.",
     evidence=published_evidence,
 )
-def context():
+def context() -> Trial:
     rng, holds = np.random.default_rng(71), True
     if (similarities := published_similarities()) is not None:
         holds &= bool(similarities[0] > 0.9 and similarities[-1] < 0.6)
     for word, sentences in (("bank", (MONEY, RIVER)), ("interest", (BIKING, LOAN))):
         before, after = before_and_after(word, sentences, rng)
         holds &= same(*before) and moved(*after)
-    return Outcome(
+    return Trial(
         holds,
         "before attention a word has one vector in both of its sentences, after it two",
     )
@@ -238,7 +263,7 @@ def context():
     "multi-head attention",
     "Several heads are to one head what a random forest is to a tree.",
 )
-def ensemble():
+def ensemble() -> Trial:
     rng, heads = np.random.default_rng(73), 3
     x, params = rng.normal(size=(5, 6)), attention_params(rng, 6)
     whole = ref.multi_head_attention(x, x, params, heads)
@@ -249,7 +274,7 @@ def ensemble():
         parts.append(ref.multi_head_attention(x, x, one | {"w_o": params["w_o"][c]}, 1))
     adds_up = same(sum(parts), whole)
     weights = [np.abs(part).mean() for part in parts]
-    return Outcome(
+    return Trial(
         bool(adds_up and np.ptp(weights) > 1e-3),
         "an analogy: heads are computed apart and added up like votes, but W^O weighs them and "
         "they are trained together, not each on its own",

@@ -4,12 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import access, explorers, images, links, note, numbering, offline, scripts, search, styles
+from . import (
+    access,
+    explorers,
+    footer,
+    images,
+    links,
+    note,
+    numbering,
+    offline,
+    scripts,
+    search,
+    styles,
+)
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-PARTS = (numbering, links, offline, note, explorers, search, access, images, scripts, styles)
+PARTS = (
+    numbering,
+    links,
+    offline,
+    note,
+    footer,
+    explorers,
+    search,
+    access,
+    images,
+    scripts,
+    styles,
+)
 
 
 def setup(app: Sphinx) -> dict[str, object]:

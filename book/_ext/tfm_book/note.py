@@ -26,17 +26,13 @@ Or <a href="{name}" download>download the blank notebook</a> and put it into the
 lead to files there. An exercise has the same number here and there.
 </div>
 """
-WAY_BACK = "_build/html/notebooks/"  # where a notebook says that its page is
-ALL_EXERCISES = "book/exercises"
+ALL_EXERCISES = "book/pages/generated/exercises"
 
 
 def add_note(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Say how to come to the notebook, in place of the notebook's sentence on the way back."""
+    """Say how to come to the notebook, in place of the notebook's cell on the way back."""
     if app.builder.format != "html" or chapter_number(docname) is None:
         return
-    for path in list(doctree.findall(nodes.literal)):
-        if path.astext().startswith(WAY_BACK):
-            path.parent.parent.remove(path.parent)
     title = next(doctree.findall(nodes.title))
     html = NOTE.format(notebook=f"{docname}.ipynb", name=f"{PurePosixPath(docname).name}.ipynb")
     title.parent.insert(title.parent.index(title) + 1, nodes.raw("", html, format="html"))

@@ -1,6 +1,6 @@
 """Compile the manuscript: book/chapters/*.md -> notebooks/*.ipynb and solutions/*.ipynb.
 
-    python -m book.compile [--only 04] [--force]
+    python -m book.compiler [--only 04] [--force]
 
 Only what changed is compiled. A notebook is written when all of its cells have run; a cell that
 fails leaves the notebook of before untouched.
@@ -41,12 +41,13 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 SECONDS_PER_CELL = 300
-# Under a chapter's title, for JupyterLab, whose own view of a page has no style and no scripts. The
-# page itself says how to come to the notebook instead.
+# A cell under a chapter's title, for JupyterLab, whose own view of a page has no style and no
+# scripts. The tag has myst-nb leave it out of the page, which says how to come to the notebook.
 WAY_BACK = (
     "To read on in the book, open `_build/html/notebooks/{name}.html` in your browser; "
     "`make book` builds it."
 )
+NOT_IN_THE_PAGE = "remove-cell"
 
 
 class CompileError(Exception):
@@ -60,7 +61,8 @@ def learner_notebook(chapter: Chapter) -> nbformat.NotebookNode:
     """The chapter with every exercise blank."""
     by_block = {id(e.statement): e for e in chapter.exercises}
     answers = {id(e.answer): e for e in chapter.exercises}
-    cells, quizzes = [], 0
+    cells: list[nbformat.NotebookNode] = []
+    quizzes = 0
     for block in chapter.blocks:
         if block.kind == "exercise":
             cells.append(_statement_cell(chapter, by_block[id(block)]))
@@ -69,9 +71,10 @@ def learner_notebook(chapter: Chapter) -> nbformat.NotebookNode:
             quiz = read_quiz(chapter.path, block)
             label = f"{chapter.number}.{chr(96 + quizzes)}"
             cells.append(_prose_cell(chapter, block, quiz_markdown(quiz, label)))
+        elif block.kind == "prose" and not cells:
+            cells += _opening_cells(chapter, block)
         elif block.kind == "prose":
-            source = _with_way_back(chapter, block.source) if not cells else block.source
-            cells.append(_prose_cell(chapter, block, source))
+            cells.append(_prose_cell(chapter, block, block.source))
         elif block.kind == "code":
             exercise = answers.get(id(block))
             if exercise:
@@ -130,9 +133,14 @@ def _body(statement: Block) -> str:
     return "\n".join(lines).strip()
 
 
-def _with_way_back(chapter: Chapter, source: str) -> str:
-    title, rest = source.split("\n", 1)
-    return f"{title}\n\n{WAY_BACK.format(name=chapter.name)}\n{rest}"
+def _opening_cells(chapter: Chapter, block: Block) -> list[nbformat.NotebookNode]:
+    """The title, the way back to the page, and what follows."""
+    title, _, rest = block.source.partition("\n")
+    cells = [
+        _prose_cell(chapter, block, title),
+        _markdown(WAY_BACK.format(name=chapter.name), tags=[NOT_IN_THE_PAGE]),
+    ]
+    return [*cells, _prose_cell(chapter, block, rest.strip("\n"))] if rest.strip() else cells
 
 
 def _prose_cell(chapter: Chapter, block: Block, source: str) -> nbformat.NotebookNode:
@@ -153,8 +161,12 @@ def _with_badges(chapter: Chapter, block: Block, source: str) -> str:
     return LEDGER.sub(badge, source)
 
 
-def _markdown(source: str, cell_id: str = "") -> nbformat.NotebookNode:
-    return new_markdown_cell(source, id=cell_id or _content_id("markdown", source))
+def _markdown(
+    source: str, cell_id: str = "", tags: list[str] | None = None
+) -> nbformat.NotebookNode:
+    metadata = {"tags": tags} if tags else {}
+    cell_id = cell_id or _content_id("markdown", source)
+    return new_markdown_cell(source, id=cell_id, metadata=metadata)
 
 
 def _code_cell(block: Block) -> nbformat.NotebookNode:
@@ -275,7 +287,7 @@ def write_pages() -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m book.compile", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m book.compiler", description=__doc__)
     parser.add_argument("--only", default="", help="compile one chapter, by its number: 04")
     parser.add_argument("--force", action="store_true", help="run every cell again")
     options = parser.parse_args(arguments)
