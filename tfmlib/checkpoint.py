@@ -10,7 +10,7 @@ accidents do to a file; it is no signature, as whoever changes a file on purpose
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,7 @@ def _difference(found: TransformerConfig, wanted: TransformerConfig) -> str:
     return ", ".join(f"{name} is {a}, expected {b}" for (name, a), b in pairs if a != b)
 
 
-def _require_names(what: str, found: dict[str, Tensor], wanted: dict[str, Tensor]) -> None:
+def _require_names(what: str, found: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
     """The same names, each of the same shape, or say which is the first that differs."""
     for name in sorted(found.keys() | wanted.keys()):
         shapes = [tuple(t[name].shape) if name in t else "none" for t in (found, wanted)]

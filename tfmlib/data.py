@@ -13,10 +13,12 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfmlib.tokenizer import Tokenizer, WordTokenizer
 
 Pair = tuple[str, str]  # source, target
+Batch = tuple[NDArray[np.int64], NDArray[np.int64]]  # ids of sources (B, S) and targets (B, T)
 LANGUAGES = ("en", "de", "fr")
 LARGEST = 1_000_000  # numbers stay below it
 LONGEST = 5000  # characters of a line: no sentence has more, and one that had would stall training
@@ -47,18 +49,19 @@ def _language(language: str) -> str:
     return language
 
 
-def _num2words() -> Callable:
+def _num2words() -> Callable[..., str]:
     try:
         from num2words import num2words
     except ImportError:
-        raise ImportError(
-            "numbers in words need the package num2words; install it with: pip install num2words"
+        raise ModuleNotFoundError(
+            "numbers in words need the package num2words; install it with: pip install num2words",
+            name="num2words",
         ) from None
     return num2words
 
 
 @cache
-def _morphemes() -> re.Pattern:
+def _morphemes() -> re.Pattern[str]:
     """What German numbers are made of, the longest first: siebzehn before sieben."""
     small = [_num2words()(n, lang="de") for n in [*range(21), *range(30, 100, 10)]]
     parts = [*small, "ein", "und", "hundert", "tausend"]
@@ -189,11 +192,11 @@ def number_task(
         raise ValueError(f"expected a task of two languages such as en-de, got {name!r}.")
     languages = _language(source), _language(target)
     numbers = split_numbers(below, train, validation, test, seed)
-    parts = [number_pairs(part, *languages) for part in numbers]
+    in_words = [number_pairs(part, *languages) for part in numbers]
     # The vocabulary is that of the languages, not of the draw: no number has an unknown word.
     every = [*range(101), 101, 200, 1000, 1001, 2000, 80_000, 200_000]
     texts = [text for pair in number_pairs(every, *languages) for text in pair]
-    return Task(*parts, WordTokenizer.train(texts))
+    return Task(in_words[0], in_words[1], in_words[2], WordTokenizer.train(texts))
 
 
 def text_task(
@@ -222,7 +225,7 @@ def text_task(
     part_of = dict.fromkeys(sentences, 0)
     part_of.update(dict.fromkeys(held_out[:validation], 1))
     part_of.update(dict.fromkeys(held_out[validation:], 2))
-    parts: tuple[list[Pair], ...] = ([], [], [])
+    parts: tuple[list[Pair], list[Pair], list[Pair]] = ([], [], [])
     for pair in pairs:
         parts[part_of[pair[0]]].append(pair)
     return Task(*parts, make_tokenizer([text for pair in parts[0] for text in pair]))
@@ -270,12 +273,13 @@ class Batches:
         self.pad, self.batch_size, self.seed = tokenizer.pad, batch_size, seed
         self.sources = [encode_source(tokenizer, source) for source, _ in pairs]
         self.targets = [encode_target(tokenizer, target) for _, target in pairs]
-        self._epoch, self._order = -1, []
+        self._epoch = -1
+        self._order: list[NDArray[np.int64]] = []  # of that epoch
 
     def __len__(self) -> int:
         return -(-len(self.sources) // self.batch_size)
 
-    def __getitem__(self, step: int) -> tuple[np.ndarray, np.ndarray]:
+    def __getitem__(self, step: int) -> Batch:
         if step < 0:
             raise IndexError(f"expected a step from 0, got {step}.")
         epoch, place = divmod(step, len(self))
@@ -285,11 +289,11 @@ class Batches:
         src, tgt = (self.pad([ids[row] for row in rows]) for ids in (self.sources, self.targets))
         return src, tgt  # (B, S), (B, T)
 
-    def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def __iter__(self) -> Iterator[Batch]:
         """The batches of the first epoch."""
         return (self[step] for step in range(len(self)))
 
-    def order(self, epoch: int) -> list[np.ndarray]:
+    def order(self, epoch: int) -> list[NDArray[np.int64]]:
         """The rows of each batch: shuffled, sorted by length, cut, and the batches shuffled."""
         draw = np.random.default_rng([self.seed, epoch])
         pairs = zip(self.sources, self.targets, strict=True)

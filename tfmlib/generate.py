@@ -7,10 +7,13 @@ a sequence that ends before the others is filled up with padding.
 
 import functools
 import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor
 
+from tfmlib import data
 from tfmlib.model import (
     DecoderLayer,
     Linear,
@@ -22,11 +25,16 @@ from tfmlib.model import (
     split_heads,
 )
 from tfmlib.support import validate
+from tfmlib.tokenizer import Tokenizer
+
+TOKENS_AT_ONCE = 16_384  # that are translated; short ones would wait for long ones
+Map = Callable[[Tensor], Tensor]  # from rows to rows
+Writer = TypeVar("Writer", bound=Callable[..., Tensor])
 
 # --- one token at a time --------------------------------------------------------------------
 
 
-def _bare(linear: Linear, columns: slice = slice(None)):
+def _bare(linear: Linear, columns: slice = slice(None)) -> Map:
     """x W + b for rows x: a module's bookkeeping would cost as much as the product of one row."""
     weight, bias = linear.weight[:, columns], linear.bias[columns]
     return lambda x: torch.addmm(bias, x, weight)
@@ -45,21 +53,28 @@ class CachedLayer:
     notes §4.1.
     """
 
-    def __init__(self, layer: DecoderLayer, memory: Tensor, memory_mask, length: int, beams: int):
+    def __init__(
+        self,
+        layer: DecoderLayer,
+        memory: Tensor,
+        memory_mask: Tensor | None,
+        length: int,
+        beams: int,
+    ):
         B, _, D = memory.shape
         own, cross, feed = layer.self_attention, layer.cross_attention, layer.feed_forward
         self.heads, self.beams, self.norm_first = own.heads, beams, layer.add_norm1.norm_first
         self.qkv, self.own_output = _bare(own.qkv), _bare(own.output)
         self.q, self.cross_output = _bare(cross.qkv, slice(D)), _bare(cross.output)
-        self.inner, self.outer = _bare(feed[0]), _bare(feed[3])
-        self.sublayers = (
+        self.inner, self.outer = _bare(feed.inner), _bare(feed.outer)
+        self.sublayers: tuple[tuple[Map, Map], ...] = (
             (layer.add_norm1.norm, self.attend_to_past),
             (layer.add_norm2.norm, self.attend_to_memory),
-            (layer.add_norm3.norm, lambda x: self.outer(feed[1](self.inner(x)))),
+            (layer.add_norm3.norm, lambda x: self.outer(feed.activation(self.inner(x)))),
         )
         # The memory does not change, so its keys and values are computed once. Those of the
         # target are written, one row a step, into space reserved for the longest target.
-        _, *self.memory = cross.project(memory[:, :1], memory)  # twice (B, H, S, K)
+        _, self.k, self.v = cross.project(memory[:, :1], memory)  # (B, H, S, K) each
         self.memory_mask = memory_mask
         self.past = memory.new_empty(B * beams, 2, own.heads, length, D // own.heads)
         self.t = 0  # how many tokens the past holds
@@ -84,7 +99,7 @@ class CachedLayer:
         """Cross-attention: the beams of one source are so many queries to the same memory."""
         N, D = x.shape
         q = split_heads(self.q(x).view(N // self.beams, self.beams, D), self.heads)
-        out = attention(q, *self.memory, self.memory_mask)  # (B, H, beams, K)
+        out = attention(q, self.k, self.v, self.memory_mask)  # (B, H, beams, K)
         return self.cross_output(merge_heads(out).view(N, D))
 
     def reorder(self, rows: Tensor) -> None:
@@ -108,10 +123,13 @@ class CachedDecoder:
 
     def __init__(self, model: Transformer, src: Tensor, max_length: int, beams: int = 1):
         memory = model.encode(src)  # (B, S, D)
-        mask = padding_mask(src, model.config.pad_id)  # (B, 1, S)
-        mask = None if mask.all() else mask.unsqueeze(1)  # (B, 1, 1, S), the same for every head
+        allowed = padding_mask(src, model.config.pad_id)  # (B, 1, S)
+        mask = None if allowed.all() else allowed.unsqueeze(1)  # (B, 1, 1, S), for every head
         self.model, self.t = model, 0
-        self.layers = [CachedLayer(lay, memory, mask, max_length, beams) for lay in model.decoder]
+        self.layers = [
+            CachedLayer(cast(DecoderLayer, layer), memory, mask, max_length, beams)
+            for layer in model.decoder
+        ]
         D = memory.shape[-1]
         self.positions = sinusoidal_encoding(max_length, D, memory.dtype, memory.device)
         unembedding = model.embedding.weight.t()  # (D, V)
@@ -134,11 +152,13 @@ class CachedDecoder:
             layer.reorder(rows)
 
 
-def _inference(function):
+def _inference(function: Writer) -> Writer:
     """Run with dropout and gradients off; leave the model in the mode it was in."""
 
     @functools.wraps(function)
-    def wrapped(model: Transformer, src: Tensor, max_length: int, *args, **kwargs) -> Tensor:
+    def wrapped(
+        model: Transformer, src: Tensor, max_length: int, *args: Any, **kwargs: Any
+    ) -> Tensor:
         validate.positive(max_length, "max_length")
         training = model.training
         model.eval()
@@ -149,7 +169,7 @@ def _inference(function):
         finally:
             model.train(training)
 
-    return wrapped
+    return cast(Writer, wrapped)
 
 
 # --- three ways to choose -------------------------------------------------------------------
@@ -198,7 +218,12 @@ def sample(
     return _write(model, src, max_length, choose=draw)
 
 
-def next_token_probabilities(logits: Tensor, temperature=1.0, top_k=None, top_p=None) -> Tensor:
+def next_token_probabilities(
+    logits: Tensor,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+) -> Tensor:
     """Softmax of logits / temperature, kept for the `top_k` likeliest tokens and for the fewest
     that together reach `top_p`.
 
@@ -221,7 +246,7 @@ def next_token_probabilities(logits: Tensor, temperature=1.0, top_k=None, top_p=
     return kept / kept.sum(dim=-1, keepdim=True)  # (..., V)
 
 
-def _write(model: Transformer, src: Tensor, max_length: int, choose) -> Tensor:
+def _write(model: Transformer, src: Tensor, max_length: int, choose: Map) -> Tensor:
     """Feed each chosen token back in, until every sequence has ended."""
     config, decoder = model.config, CachedDecoder(model, src, max_length)
     written = src.new_full((len(src), max_length), config.pad_id)  # (B, T)
@@ -293,3 +318,46 @@ def beam_search(
         if (log_p.amax(dim=-1) / penalty[-1] <= best_score).all():
             break
     return best[:, : int(best_length.max())]
+
+
+# --- whole texts ----------------------------------------------------------------------------
+
+
+def translate(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    batch_size: int = 256,
+    beams: int = 1,
+) -> list[str]:
+    """Translate each text, greedily or with beams, into at most twice its tokens and ten more."""
+    device = next(model.parameters()).device
+    sources = [data.encode_source(tokenizer, text) for text in texts]
+    order = sorted(range(len(texts)), key=lambda i: len(sources[i]))  # little padding
+    translations = [""] * len(texts)
+    for rows in _batches_by_length(order, [len(source) for source in sources], batch_size):
+        src = torch.from_numpy(tokenizer.pad(sources[i] for i in rows)).to(device)  # (B, S)
+        choose = greedy if beams == 1 else functools.partial(beam_search, beams=beams)
+        ids = choose(model, src, _max_length(src.shape[1]))  # (B, T)
+        for i, row in zip(rows, ids.tolist(), strict=True):
+            translations[i] = tokenizer.decode(row[: _max_length(len(sources[i]))])
+    return translations
+
+
+def _batches_by_length(
+    order: list[int], lengths: list[int], batch_size: int
+) -> Iterator[list[int]]:
+    """Rows in the order of their lengths, as many at once as may be: of long ones only a few."""
+    rows: list[int] = []
+    for i in order:
+        if len(rows) == batch_size or ((len(rows) + 1) * lengths[i] > TOKENS_AT_ONCE and rows):
+            yield rows
+            rows = []
+        rows.append(i)
+    if rows:
+        yield rows
+
+
+def _max_length(source_length: int) -> int:
+    """How long a translation may get; it depends on its own source, not on its batch."""
+    return 2 * source_length + 10

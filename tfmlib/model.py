@@ -7,13 +7,15 @@ F d_ff, V vocabulary. Nothing here names a device or a dtype: both follow the in
 
 import math
 from collections import Counter
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, cast, get_type_hints
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tfmlib.support import validate
+from tfmlib.support import validate, validate_torch
 
 # --- configuration --------------------------------------------------------------------------
 
@@ -41,7 +43,7 @@ class TransformerConfig:
     end_id: int = 2  # the decoder stops after writing it
 
     @classmethod
-    def preset(cls, name: str, **changes) -> "TransformerConfig":
+    def preset(cls, name: str, **changes: Any) -> Self:
         """A named configuration, with fields changed as you like."""
         if name not in PRESETS:
             raise ValueError(f"preset must be one of {', '.join(PRESETS)}, got {name!r}.")
@@ -52,9 +54,9 @@ class TransformerConfig:
         """The width of one head."""
         return self.d_model // self.heads
 
-    def __post_init__(self):
-        for size in fields(self):
-            validate.of_kind(getattr(self, size.name), size.type, size.name)
+    def __post_init__(self) -> None:
+        for name, kind in get_type_hints(type(self)).items():
+            validate.of_kind(getattr(self, name), kind, name)
         for name in ("vocab_size", "d_ff", "encoder_layers", "decoder_layers"):
             validate.positive(getattr(self, name), name)
         validate.even(self.d_model, "d_model")
@@ -65,7 +67,7 @@ class TransformerConfig:
             validate.token_ids(getattr(self, name), self.vocab_size, name)
 
 
-PRESETS = {
+PRESETS: dict[str, dict[str, Any]] = {  # what differs from the defaults
     "tiny": {
         "vocab_size": 256,
         "d_model": 128,
@@ -78,56 +80,15 @@ PRESETS = {
     "big": {"d_model": 1024, "heads": 16, "d_ff": 4096, "dropout": 0.3},
 }
 
-# --- checks: one sentence each ----------------------------------------------------------------
-
-
-def _check_ids(ids: Tensor, vocab_size: int, name: str) -> None:
-    if ids.dtype.is_floating_point or ids.dtype == torch.bool or ids.dtype.is_complex:
-        raise TypeError(f"{name} must be integers, got dtype {ids.dtype}.")
-    if ids.ndim != 2:
-        raise ValueError(f"{name} must have shape (batch, length), got shape {tuple(ids.shape)}.")
-    if 0 in ids.shape:
-        raise ValueError(f"{name} must not be empty, got shape {tuple(ids.shape)}.")
-    if ids.device.type != "cpu" or torch.compiler.is_compiling():
-        return  # looking at the values would make an accelerator wait, or break the graph
-    low, high = (int(bound) for bound in ids.aminmax())
-    if low < 0 or high >= vocab_size:
-        raise ValueError(
-            f"{name} must lie between 0 and {vocab_size - 1} for a vocabulary of {vocab_size}, "
-            f"got {low if low < 0 else high}."
-        )
-
-
-def _check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
-    if mask.dtype != torch.bool:
-        raise TypeError(
-            f"mask must be boolean, True where attention is allowed, got dtype {mask.dtype}."
-        )
-    fits = zip(reversed(mask.shape), reversed(shape), strict=False)
-    if mask.ndim > len(shape) or any(size not in (1, wanted) for size, wanted in fits):
-        raise ValueError(f"mask must broadcast to {shape}, got shape {tuple(mask.shape)}.")
-
-
-def _check_width(x: Tensor, d_model: int, name: str) -> None:
-    if x.ndim < 2 or x.shape[-1] != d_model:
-        raise ValueError(
-            f"{name} must have shape (..., length, {d_model}), got shape {tuple(x.shape)}."
-        )
-
-
-def _check_attention(q: Tensor, k: Tensor, mask: Tensor | None, causal: bool) -> None:
-    T, S = q.shape[-2], k.shape[-2]
-    validate.same_size(q, -1, "q", k, -1, "k")
-    if causal and T != S:
-        raise ValueError(f"causal attention needs as many queries as keys, got {T} and {S}.")
-    if mask is not None:
-        _check_mask(mask, (*torch.broadcast_shapes(q.shape[:-2], k.shape[:-2]), T, S))
-
-
 # --- the equations --------------------------------------------------------------------------
 
 
-def sinusoidal_encoding(length, d_model, dtype=None, device=None) -> Tensor:
+def sinusoidal_encoding(
+    length: int,
+    d_model: int,
+    dtype: torch.dtype | None = None,
+    device: torch.device | None = None,
+) -> Tensor:
     """Encode positions 0 … length - 1 as sines (even dimensions) and cosines (odd dimensions).
 
     >>> sinusoidal_encoding(2, 4)[1]
@@ -135,6 +96,7 @@ def sinusoidal_encoding(length, d_model, dtype=None, device=None) -> Tensor:
 
     Eq. (2)-(3), notes §3.2; 2017 paper §3.5.
     """
+    length, d_model = validate.positive(length, "length"), validate.even(d_model, "d_model")
     dtype = dtype or torch.get_default_dtype()
     exact = torch.promote_types(dtype, torch.float32)  # half precision cannot count to 300
     pairs = torch.arange(0, d_model, 2, dtype=exact, device=device) / d_model
@@ -151,10 +113,11 @@ def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
 
     notes §5; handwritten notes.
     """
-    return (ids != pad_id).unsqueeze(-2)  # (..., 1, S)
+    validate_torch.tensor(ids, "ids", least_ndim=1)
+    return (ids != validate.of_kind(pad_id, int, "pad_id")).unsqueeze(-2)  # (..., 1, S)
 
 
-def look_ahead_mask(n: int, device=None) -> Tensor:
+def look_ahead_mask(n: int, device: torch.device | None = None) -> Tensor:
     """Allow position t to attend to positions up to t and to none after.
 
     >>> look_ahead_mask(3).sum(dim=-1)
@@ -162,10 +125,13 @@ def look_ahead_mask(n: int, device=None) -> Tensor:
 
     Eq. (18), notes §4.2; 2017 paper §3.2.3.
     """
+    n = validate.positive(n, "n")
     return torch.ones(n, n, dtype=torch.bool, device=device).tril()  # (T, T)
 
 
-def attention_weights(q: Tensor, k: Tensor, mask=None, causal=False) -> Tensor:
+def attention_weights(
+    q: Tensor, k: Tensor, mask: Tensor | None = None, causal: bool = False
+) -> Tensor:
     """Say how much each query attends to each key; a query that may see no key gets zeros.
 
     This is the path to look at: it holds all T × S weights. `attention` is the fast one.
@@ -175,7 +141,7 @@ def attention_weights(q: Tensor, k: Tensor, mask=None, causal=False) -> Tensor:
 
     Eq. (10)-(11), notes §3.3; Eq. (18), notes §4.2; Eq. (1), 2017 paper §3.2.1.
     """
-    _check_attention(q, k, mask, causal)
+    validate_torch.queries_keys(q, k, mask, causal)
     scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])  # (..., T, S)
     mask = _with_look_ahead(mask, q) if causal else mask
     if mask is None:
@@ -184,7 +150,14 @@ def attention_weights(q: Tensor, k: Tensor, mask=None, causal=False) -> Tensor:
     return weights.masked_fill(~mask, 0.0)  # a row of -∞ became NaN
 
 
-def attention(q: Tensor, k: Tensor, v: Tensor, mask=None, causal=False, dropout=0.0) -> Tensor:
+def attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None = None,
+    causal: bool = False,
+    dropout: float = 0.0,
+) -> Tensor:
     """Mix the values by the attention weights of their keys, without storing those weights.
 
     torch's fused kernel gives a query that may see no key zeros, and it skips what `causal` hides,
@@ -195,8 +168,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, mask=None, causal=False, dropout=
 
     Eq. (10), notes §3.3; Eq. (18), notes §4.2; Eq. (1), 2017 paper §3.2.1.
     """
-    _check_attention(q, k, mask, causal)
-    validate.same_size(k, -2, "k", v, -2, "v")
+    validate_torch.queries_keys_values(q, k, v, mask, causal)
     if mask is not None:
         mask = torch.atleast_2d(mask)  # the fused kernel wants an axis of queries
         if causal:  # and it takes either a mask or the word causal
@@ -217,6 +189,7 @@ def split_heads(x: Tensor, heads: int) -> Tensor:
 
     Eq. (12)-(13), notes §3.4; 2017 paper §3.2.2.
     """
+    validate_torch.tensor(x, "x", least_ndim=2)
     K = validate.heads_divide(x.shape[-1], heads, "the last axis of x")
     return x.unflatten(-1, (heads, K)).transpose(-2, -3)  # (..., H, T, K)
 
@@ -229,6 +202,7 @@ def merge_heads(x: Tensor) -> Tensor:
 
     Eq. (14), notes §3.4; 2017 paper §3.2.2.
     """
+    validate_torch.tensor(x, "x", least_ndim=3)
     return x.transpose(-2, -3).flatten(-2)  # (..., T, H·K)
 
 
@@ -255,6 +229,8 @@ class Linear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x W + b, for x of any leading shape."""
+        validate_torch.tensor(x, "x", least_ndim=1)
+        validate.same_size(x, -1, "x", self.weight, 0, "weight")
         return functional.linear(x, self.weight.t(), self.bias)
 
 
@@ -279,7 +255,13 @@ class MultiHeadAttention(nn.Module):
         for matrix in self.qkv.weight.chunk(3, dim=-1):  # three matrices, not one wide one
             nn.init.xavier_uniform_(matrix)
 
-    def forward(self, x: Tensor, context=None, mask=None, causal=False) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        context: Tensor | None = None,
+        mask: Tensor | None = None,
+        causal: bool = False,
+    ) -> Tensor:
         """The mask, if any, broadcasts to (..., T, S) and holds for every head."""
         q, k, v = self.project(x, context)
         dropout = self.dropout if self.training else 0.0
@@ -287,19 +269,25 @@ class MultiHeadAttention(nn.Module):
         heads = attention(q, k, v, mask, causal, dropout)  # (..., H, T, K)
         return self.output(merge_heads(heads))  # (..., T, D)
 
-    def weights(self, x: Tensor, context=None, mask=None, causal=False) -> Tensor:
+    def weights(
+        self,
+        x: Tensor,
+        context: Tensor | None = None,
+        mask: Tensor | None = None,
+        causal: bool = False,
+    ) -> Tensor:
         """What `forward` attends to, to be looked at."""
         q, k, _ = self.project(x, context)
         mask = _for_all_heads(mask, x, context)
         return attention_weights(q, k, mask, causal)  # (..., H, T, S)
 
-    def project(self, x: Tensor, context=None) -> tuple[Tensor, Tensor, Tensor]:
+    def project(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """Queries of x, keys and values of the context, all cut into heads."""
-        _check_width(x, self.d_model, "x")
+        validate_torch.width(x, self.d_model, "x")
         if context is None:
             q, k, v = self.qkv(x).chunk(3, dim=-1)  # (..., T, D) each
         else:
-            _check_width(context, self.d_model, "context")
+            validate_torch.width(context, self.d_model, "context")
             if x.shape[:-2] != context.shape[:-2]:
                 raise ValueError(
                     f"x and context must have the same batch shape, "
@@ -310,17 +298,17 @@ class MultiHeadAttention(nn.Module):
             b_q, b_kv = self.qkv.bias.split(sizes)
             q = functional.linear(x, w_q.t(), b_q)  # (..., T, D)
             k, v = functional.linear(context, w_kv.t(), b_kv).chunk(2, dim=-1)  # (..., S, D) each
-        return tuple(split_heads(part, self.heads) for part in (q, k, v))
+        return split_heads(q, self.heads), split_heads(k, self.heads), split_heads(v, self.heads)
 
 
 def _for_all_heads(mask: Tensor | None, x: Tensor, context: Tensor | None) -> Tensor | None:
     if mask is None:
         return None
-    _check_mask(mask, (*x.shape[:-1], (x if context is None else context).shape[-2]))
+    validate_torch.mask(mask, (*x.shape[:-1], (x if context is None else context).shape[-2]))
     return mask if mask.ndim < 3 else mask.unsqueeze(-3)  # (..., 1, T, S)
 
 
-ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU}
+ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU}
 
 
 class FeedForward(nn.Sequential):
@@ -343,6 +331,23 @@ class FeedForward(nn.Sequential):
             Linear(d_ff, d_model),
         )
 
+    # Saved weights know the parts by their numbers, and readers by their names.
+
+    @property
+    def inner(self) -> Linear:
+        """The map from D to F."""
+        return cast(Linear, self[0])
+
+    @property
+    def activation(self) -> nn.Module:
+        """The function between the two maps."""
+        return self[1]
+
+    @property
+    def outer(self) -> Linear:
+        """The map from F back to D."""
+        return cast(Linear, self[3])
+
 
 class AddNorm(nn.Module):
     """Add what a sublayer makes of x to x itself, and normalise: the sum, or x before the sublayer.
@@ -361,11 +366,27 @@ class AddNorm(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.norm_first = norm_first
 
-    def forward(self, x: Tensor, sublayer) -> Tensor:
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """`sublayer` is any function from (..., T, D) to (..., T, D)."""
+        validate_torch.tensor(x, "x", least_ndim=1)
         if self.norm_first:
             return x + self.dropout(sublayer(self.norm(x)))
         return self.norm(x + self.dropout(sublayer(x)))
+
+
+class LayerConfig(Protocol):
+    """What a layer asks of its configuration, whatever else that holds."""
+
+    @property
+    def d_model(self) -> int: ...
+    @property
+    def heads(self) -> int: ...
+    @property
+    def d_ff(self) -> int: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def norm_first(self) -> bool: ...
 
 
 class EncoderLayer(nn.Module):
@@ -379,7 +400,7 @@ class EncoderLayer(nn.Module):
     Eq. (16), notes §3.6; Eq. (17), notes §3.7; 2017 paper §3.1.
     """
 
-    def __init__(self, config: TransformerConfig, activation: str = "relu", norm_eps: float = 1e-5):
+    def __init__(self, config: LayerConfig, activation: str = "relu", norm_eps: float = 1e-5):
         super().__init__()
         D, dropout = config.d_model, config.dropout
         self.self_attention = MultiHeadAttention(D, config.heads, dropout)
@@ -387,7 +408,7 @@ class EncoderLayer(nn.Module):
         self.add_norm1 = AddNorm(D, dropout, config.norm_first, norm_eps)
         self.add_norm2 = AddNorm(D, dropout, config.norm_first, norm_eps)
 
-    def forward(self, x: Tensor, mask=None) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """The mask hides padding: it broadcasts to (B, S, S)."""
         x = self.add_norm1(x, lambda x: self.self_attention(x, mask=mask))
         return self.add_norm2(x, self.feed_forward)
@@ -403,7 +424,7 @@ class DecoderLayer(nn.Module):
     Eq. (16), notes §3.6; Eq. (17), notes §3.7; Eq. (18), notes §4.2; 2017 paper §3.1.
     """
 
-    def __init__(self, config: TransformerConfig):
+    def __init__(self, config: LayerConfig):
         super().__init__()
         D, dropout = config.d_model, config.dropout
         self.self_attention = MultiHeadAttention(D, config.heads, dropout)
@@ -413,7 +434,7 @@ class DecoderLayer(nn.Module):
         self.add_norm2 = AddNorm(D, dropout, config.norm_first)
         self.add_norm3 = AddNorm(D, dropout, config.norm_first)
 
-    def forward(self, x: Tensor, memory: Tensor, memory_mask=None) -> Tensor:
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
         """The mask hides the memory's padding: it broadcasts to (B, T, S)."""
         x = self.add_norm1(x, lambda x: self.self_attention(x, causal=True))
         x = self.add_norm2(x, lambda x: self.cross_attention(x, memory, memory_mask))
@@ -453,8 +474,9 @@ class Transformer(nn.Module):
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """Logits for the token after each token of the target."""
+        memory = self.encode(src)  # (B, S, D)
         memory_mask = padding_mask(src, self.config.pad_id)  # (B, 1, S)
-        return self.decode(tgt, self.encode(src), memory_mask)  # (B, T, V)
+        return self.decode(tgt, memory, memory_mask)  # (B, T, V)
 
     def encode(self, src: Tensor) -> Tensor:
         """A vector for each token of the source: the decoder's memory."""
@@ -464,7 +486,7 @@ class Transformer(nn.Module):
             x = layer(x, mask)
         return self.encoder_norm(x)
 
-    def decode(self, tgt: Tensor, memory: Tensor, memory_mask=None) -> Tensor:
+    def decode(self, tgt: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
         """Logits for the token after each token of the target, given the memory."""
         x = self.embed(tgt, "tgt")  # (B, T, D)
         for layer in self.decoder:
@@ -473,9 +495,10 @@ class Transformer(nn.Module):
 
     def embed(self, ids: Tensor, name: str = "ids") -> Tensor:
         """√D times each token's row of the table, plus its position, with dropout."""
-        _check_ids(ids, self.config.vocab_size, name)
+        validate_torch.token_ids(ids, self.config.vocab_size, name)
         x = self.embedding(ids) * math.sqrt(self.config.d_model)  # (B, T, D)
-        return self.dropout(x + sinusoidal_encoding(*x.shape[-2:], x.dtype, x.device))
+        _, T, D = x.shape
+        return self.dropout(x + sinusoidal_encoding(T, D, x.dtype, x.device))
 
     def logits(self, x: Tensor) -> Tensor:
         """How well each row of the embedding table matches x."""
@@ -489,7 +512,7 @@ class Transformer(nn.Module):
 
         2017 paper §6.2.
         """
-        counts = Counter()
+        counts: Counter[str] = Counter()
         for name, parameter in self.named_parameters():
             stack, layer, *rest = name.split(".")  # encoder.0.self_attention.qkv.weight
             part = f"{stack}.{rest[0].rstrip('123')}" if layer.isdigit() else stack
@@ -498,7 +521,7 @@ class Transformer(nn.Module):
 
 
 @torch.no_grad()
-def attention_maps(model: nn.Module, *inputs) -> dict[str, Tensor]:
+def attention_maps(model: nn.Module, *inputs: Tensor) -> dict[str, Tensor]:
     """Run the model and keep the weights of each of its attentions, by name.
 
     >>> model = Transformer(TransformerConfig.preset("tiny"))
@@ -508,11 +531,17 @@ def attention_maps(model: nn.Module, *inputs) -> dict[str, Tensor]:
 
     Eq. (10)-(11), notes §3.3.
     """
-    maps, handles = {}, []
+    maps: dict[str, Tensor] = {}
+    handles = []
     for name, module in model.named_modules():
         if isinstance(module, MultiHeadAttention):
 
-            def keep(module, args, kwargs, name=name):
+            def keep(
+                module: MultiHeadAttention,
+                args: tuple[Any, ...],
+                kwargs: dict[str, Any],
+                name: str = name,
+            ) -> None:
                 maps[name] = module.weights(*args, **kwargs)  # (B, H, T, S)
 
             handles.append(module.register_forward_pre_hook(keep, with_kwargs=True))

@@ -12,16 +12,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import NoReturn
+from typing import NoReturn, Protocol, Self, TypeVar
 
 import torch
 from torch import distributed, nn
+from torch.distributed.distributed_c10d import PrefixStore, Store
 from torch.distributed.rendezvous import rendezvous
 from torch.nn.parallel import DistributedDataParallel
 
 TIME_TO_MEET = timedelta(minutes=30)
 # Of those who wait for the first to validate; that one of them has died is noticed at once.
 LONGEST_WAIT = timedelta(days=1)
+
+
+class _Sliceable(Protocol):
+    """A list or an array of rows."""
+
+    def __getitem__(self, rows: slice, /) -> Self: ...
+
+
+_Rows = TypeVar("_Rows", bound=_Sliceable)
 
 
 class WorkerLost(RuntimeError):  # noqa: N818
@@ -58,7 +68,7 @@ class World:
         """Whether this is the process that writes and prints."""
         return self.rank == 0
 
-    def share(self, rows):
+    def share(self, rows: _Rows) -> _Rows:
         """This process's rows of what all processes hold; perhaps none, if there are few."""
         return rows[self.rank :: self.size]
 
@@ -88,7 +98,7 @@ class World:
 ALONE = World()
 
 
-def announced() -> World:
+def world_from_env() -> World:
     """Who will take part, as torchrun tells each process that it starts, before they have met."""
     size = int(os.environ.get("WORLD_SIZE", 1))
     return World(int(os.environ.get("RANK", 0)), size) if size > 1 else ALONE
@@ -96,7 +106,7 @@ def announced() -> World:
 
 def join(device: torch.device | str) -> World:
     """Meet the processes that torchrun started with this one; without torchrun there are none."""
-    world = announced()
+    world = world_from_env()
     if world.size == 1:
         return ALONE
     rank, size = world.rank, world.size
@@ -108,14 +118,14 @@ def join(device: torch.device | str) -> World:
     backend = "cpu:gloo,cuda:nccl" if _is_cuda(device) else "gloo"
     with during("the start"):
         store, *_ = next(rendezvous("env://", rank, size, timeout=TIME_TO_MEET))
-        store = distributed.PrefixStore(_agree(store, rank, size), store)
+        store = PrefixStore(_agree(store, rank, size), store)
         distributed.init_process_group(
             backend, store=store, rank=rank, world_size=size, timeout=LONGEST_WAIT
         )
     return world
 
 
-def _agree(store: distributed.Store, rank: int, size: int) -> str:
+def _agree(store: Store, rank: int, size: int) -> str:
     """A word that all living processes know, and none that died before them.
 
     After a restart, torchrun's store still has the addresses of the dead. So the main process tells

@@ -22,9 +22,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from tfmlib.model import ACTIVATIONS, EncoderLayer, _check_ids, padding_mask
-from tfmlib.support import validate
-from tfmlib.tokenizer import Tokenizer, _as_text, _short
+from tfmlib.model import ACTIVATIONS, EncoderLayer, padding_mask
+from tfmlib.support import validate, validate_torch
+from tfmlib.tokenizer import BaseTokenizer
 
 # --- the weights, wherever they are -------------------------------------------------------------
 
@@ -122,7 +122,7 @@ class EncoderConfig:
         """The width of one head."""
         return self.d_model // self.heads
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("vocab_size", "d_model", "d_ff", "layers", "max_length", "segments"):
             validate.positive(getattr(self, name), name)
         validate.heads_divide(self.d_model, self.heads)
@@ -169,7 +169,7 @@ class Encoder(nn.Module):
 
     def embed(self, ids: Tensor, segments: Tensor | None = None) -> Tensor:
         """The sum of each token's three vectors, normalised."""
-        _check_ids(ids, self.config.vocab_size, "ids")
+        validate_torch.token_ids(ids, self.config.vocab_size, "ids")
         if ids.shape[1] > self.config.max_length:
             raise ValueError(
                 f"ids must have at most {self.config.max_length} tokens, one for each position "
@@ -178,7 +178,7 @@ class Encoder(nn.Module):
         x = self.token(ids) + self.position.weight[: ids.shape[1]]  # (B, S, D)
         if segments is None:
             return self.norm(x + self.segment.weight[0])
-        _check_ids(segments, self.config.segments, "segments")
+        validate_torch.token_ids(segments, self.config.segments, "segments")
         if segments.shape != ids.shape:
             raise ValueError(
                 f"segments must have the shape of ids, {tuple(ids.shape)}, "
@@ -230,14 +230,14 @@ def read_config(file: str | Path) -> EncoderConfig:
     except ValueError as error:
         raise ValueError(f"{file} must be JSON, but it is not: {error}.") from None
     if not isinstance(found, dict):
-        raise ValueError(f"{file} must hold a JSON object, got {_short(found)}.")
+        raise ValueError(f"{file} must hold a JSON object, got {validate.short_repr(found)}.")
     for name, allowed in REQUIRED.items():
         value = found.get(name, BERT_DEFAULTS.get(name, False))
         if value not in allowed:
             wanted = " or ".join(map(repr, allowed))
             raise ValueError(
                 f"{file} describes an architecture that this encoder is not: {name} must be "
-                f"{wanted}, got {_short(value)}."
+                f"{wanted}, got {validate.short_repr(value)}."
             )
     missing = [theirs for theirs in SIZES.values() if theirs not in found]
     if missing:
@@ -267,12 +267,12 @@ def published_names(layers: int) -> dict[str, tuple[str, ...]]:
     >>> published_names(1)["encoder.0.self_attention.output.weight"]
     ('encoder.layer.0.attention.output.dense.weight',)
     """
-    names = {
+    names: dict[str, tuple[str, ...]] = {
         "token.weight": ("embeddings.word_embeddings.weight",),
         "position.weight": ("embeddings.position_embeddings.weight",),
         "segment.weight": ("embeddings.token_type_embeddings.weight",),
     }
-    parts = {"norm": ("embeddings.LayerNorm",)}
+    parts: dict[str, tuple[str, ...]] = {"norm": ("embeddings.LayerNorm",)}
     for i in range(layers):
         ours, theirs = f"encoder.{i}", f"encoder.layer.{i}"
         self_attention = f"{theirs}.attention.self"
@@ -284,8 +284,8 @@ def published_names(layers: int) -> dict[str, tuple[str, ...]]:
         parts[f"{ours}.feed_forward.3"] = (f"{theirs}.output.dense",)
         parts[f"{ours}.add_norm2.norm"] = (f"{theirs}.output.LayerNorm",)
     for kind in ("weight", "bias"):
-        for ours, theirs in parts.items():
-            names[f"{ours}.{kind}"] = tuple(f"{name}.{kind}" for name in theirs)
+        for part, published in parts.items():
+            names[f"{part}.{kind}"] = tuple(f"{name}.{kind}" for name in published)
     return names
 
 
@@ -325,7 +325,7 @@ def load_tokenizer(path: str | Path | None = None) -> "WordPieceTokenizer":
     return WordPieceTokenizer.read(_checked_folder(path) / "vocab.txt")
 
 
-class WordPieceTokenizer(Tokenizer):
+class WordPieceTokenizer(BaseTokenizer):
     """Cut words into the longest pieces of a vocabulary, from left to right.
 
     Text is lower-cased and loses its accents; punctuation marks and Chinese characters are words of
@@ -338,6 +338,7 @@ class WordPieceTokenizer(Tokenizer):
     ['[CLS]', 'bank', '##er', '##s', '[UNK]', '!', '[SEP]']
     """
 
+    unk_id: int
     special = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
     LONGEST_WORD = 100  # characters; a longer word is unknown
 
@@ -369,7 +370,9 @@ class WordPieceTokenizer(Tokenizer):
         self, text: str, *, start: bool = True, end: bool = True, longest: int | None = None
     ) -> list[int]:
         """The ids of a text between [CLS] and [SEP], cut after `longest` ids in all."""
-        ids = [number for word in split_words(_as_text(text)) for number in self._encode(word)]
+        ids = [
+            number for word in split_words(validate.text_of(text)) for number in self._encode(word)
+        ]
         if longest is not None:
             if longest < start + end:
                 raise ValueError(f"longest must be at least {start + end}, got {longest}.")
@@ -379,7 +382,9 @@ class WordPieceTokenizer(Tokenizer):
     def batch(self, texts: Iterable[str], longest: int | None = None) -> Tensor:
         """The ids of several texts, padded to one tensor."""
         if isinstance(texts, str):
-            raise TypeError(f"expected a list of texts, got one, {_short(texts)}; use encode.")
+            raise TypeError(
+                f"expected a list of texts, got one, {validate.short_repr(texts)}; use encode."
+            )
         return torch.from_numpy(self.pad(self.encode(text, longest=longest) for text in texts))
 
     def tokens(self, ids: Iterable[int]) -> list[str]:

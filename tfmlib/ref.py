@@ -5,14 +5,21 @@ F d_ff, V vocabulary; `...` is any number of leading batch axes. A mask is boole
 attention is allowed. The last line of a docstring says where the equation stands.
 """
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import numpy as np
 
-from tfmlib.support import validate
+from tfmlib.support import tiles, validate
+from tfmlib.support.arrays import Array, ArrayLike, Floats, Mask, Scalar
+
+Params = Mapping[str, ArrayLike]  # the arrays of a sublayer, by name
+LayerParams = Mapping[str, Mapping[str, Any]]  # the arguments of each sublayer, by name
 
 # --- words as vectors -----------------------------------------------------------------------
 
 
-def one_hot(ids, vocab_size):
+def one_hot(ids: ArrayLike, vocab_size: int) -> Array:
     """Write each token id as a row of zeros with a single one.
 
     >>> one_hot([2, 0], vocab_size=3)
@@ -22,10 +29,11 @@ def one_hot(ids, vocab_size):
     notes §3.1; slides.
     """
     ids = validate.token_ids(ids, validate.positive(vocab_size, "vocab_size"))
-    return (ids[..., None] == np.arange(vocab_size)).astype(np.float64)  # (..., T, V)
+    hot: Mask = ids[..., None] == np.arange(vocab_size)  # (..., T, V)
+    return hot.astype(np.float64)
 
 
-def embed(ids, table):
+def embed(ids: ArrayLike, table: ArrayLike) -> Array:
     """Look up each token's row of the embedding table, which is `one_hot(ids, V) @ table`.
 
     >>> embed([1], [[0.12, 0.63], [0.83, 0.34]])
@@ -37,7 +45,7 @@ def embed(ids, table):
     return table[validate.token_ids(ids, len(table))]  # (..., T, D)
 
 
-def cosine_similarity(a, b):
+def cosine_similarity(a: ArrayLike, b: ArrayLike) -> Array | Scalar:
     """Compare the directions of two vectors: their dot product over the product of their lengths.
 
     >>> float(cosine_similarity([1, 0, 2], [0, 1, 5]).round(2))
@@ -47,19 +55,27 @@ def cosine_similarity(a, b):
     """
     a, b = validate.floats(a, "a", least_ndim=1), validate.floats(b, "b", least_ndim=1)
     validate.same_size(a, -1, "a", b, -1, "b")
+    a, b = _scaled_to_one(a), _scaled_to_one(b)
     lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
-    return (a * b).sum(axis=-1) / np.where(lengths == 0, 1, lengths)
+    product: Array | Scalar = (a * b).sum(axis=-1)
+    return product / np.where(lengths == 0, 1, lengths)
+
+
+def _scaled_to_one(x: Array) -> Array:
+    """Divide each vector by its largest entry: its squares then neither vanish nor overflow."""
+    largest = np.abs(x).max(axis=-1, keepdims=True)
+    return x / np.where(largest == 0, 1, largest)
 
 
 # --- positions ------------------------------------------------------------------------------
 
 
-def _frequencies(d_model):
+def _frequencies(d_model: int) -> Array:
     """ω_j = 10000^(-2j/d), one for each pair of dimensions."""
     return 10000.0 ** (-np.arange(0, d_model, 2) / d_model)  # (D/2,)
 
 
-def sinusoidal_encoding(length, d_model):
+def sinusoidal_encoding(length: int, d_model: int) -> Array:
     """Encode positions 0 … length - 1 as sines (even dimensions) and cosines (odd dimensions).
 
     The result P is added to the embeddings: X = X' + P.
@@ -74,7 +90,7 @@ def sinusoidal_encoding(length, d_model):
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, d_model)
 
 
-def shift_matrix(offset, d_model):
+def shift_matrix(offset: float, d_model: int) -> Array:
     """Build the rotation M, pair by pair, that moves an encoding: M @ PE_i = PE_{i + offset}.
 
     >>> (shift_matrix(1, 4) @ [0, 1, 0, 1]).round(2)
@@ -82,8 +98,8 @@ def shift_matrix(offset, d_model):
 
     Eq. (4), notes §3.2.
     """
-    offset = validate.shaped(offset, (), "offset")
-    angles = offset * _frequencies(validate.even(d_model, "d_model"))  # (D/2,)
+    d_model = validate.even(d_model, "d_model")
+    angles = validate.shaped(offset, (), "offset") * _frequencies(d_model)  # (D/2,)
     sine, cosine = np.arange(0, d_model, 2), np.arange(1, d_model, 2)
     m = np.zeros((d_model, d_model))
     m[sine, sine] = m[cosine, cosine] = np.cos(angles)
@@ -91,7 +107,7 @@ def shift_matrix(offset, d_model):
     return m
 
 
-def rope(x, positions):
+def rope(x: ArrayLike, positions: ArrayLike) -> Array:
     """Rotate each pair of dimensions by position × ω_j, so that a score sees only the offset.
 
     >>> rope([[1, 0, 1, 0]], positions=[1]).round(2)
@@ -115,7 +131,7 @@ def rope(x, positions):
 # --- masks ----------------------------------------------------------------------------------
 
 
-def padding_mask(ids, pad_id):
+def padding_mask(ids: ArrayLike, pad_id: int) -> Mask:
     """Allow attention to every token but the padding.
 
     >>> padding_mask([7, 5, 0], pad_id=0)
@@ -123,10 +139,12 @@ def padding_mask(ids, pad_id):
 
     notes §5; handwritten notes.
     """
-    return validate.integers(ids, "ids", least_ndim=1)[..., None, :] != pad_id  # (..., 1, S)
+    ids = validate.integers(ids, "ids", least_ndim=1)
+    allowed: Mask = ids[..., None, :] != validate.of_kind(pad_id, int, "pad_id")  # (..., 1, S)
+    return allowed
 
 
-def look_ahead_mask(n):
+def look_ahead_mask(n: int) -> Mask:
     """Allow position t to attend to positions up to t and to none after.
 
     >>> look_ahead_mask(3).sum(axis=-1)
@@ -137,7 +155,7 @@ def look_ahead_mask(n):
     return np.tri(validate.positive(n, "n"), dtype=bool)  # (T, T)
 
 
-def additive(mask):
+def additive(mask: ArrayLike) -> Array:
     """Turn a boolean mask into the matrix B that is added to the scores: 0 or -∞.
 
     >>> additive([True, False])
@@ -151,7 +169,7 @@ def additive(mask):
 # --- attention ------------------------------------------------------------------------------
 
 
-def softmax(x, axis=-1):
+def softmax(x: ArrayLike, axis: int = -1) -> Array:
     """Turn scores into weights that are positive and sum to one; a row of -∞ gives zeros.
 
     >>> softmax([1.5, 1]).round(2)
@@ -164,7 +182,7 @@ def softmax(x, axis=-1):
     return powers / np.where(total == 0, 1, total)
 
 
-def log_softmax(x, axis=-1):
+def log_softmax(x: ArrayLike, axis: int = -1) -> Array:
     """Take the logarithm of the softmax without leaving the range of floating point.
 
     >>> log_softmax([1000, 1000]).round(2)
@@ -177,14 +195,19 @@ def log_softmax(x, axis=-1):
     return x - np.log(np.where(total == 0, 1, total))
 
 
-def _below_peak(x, axis):
+def _below_peak(x: ArrayLike, axis: int) -> Array:
     """Subtract the largest entry: softmax does not change, and exp cannot overflow."""
     x = validate.floats(x, "x", least_ndim=1)
     peak = x.max(axis=axis, keepdims=True)
     return x - np.where(peak == -np.inf, 0, peak)  # -∞ - (-∞) would be NaN
 
 
-def attention_pool(query, keys, values, similarity):
+def attention_pool(
+    query: ArrayLike,
+    keys: ArrayLike,
+    values: ArrayLike,
+    similarity: Callable[[Array, Array], ArrayLike],
+) -> Array:
     """Pool the values of a database, each weighted by the similarity of its key to the query.
 
     >>> attention_pool([0, 1], np.eye(2), [[3, 5], [7, 11]], similarity=np.dot)
@@ -199,7 +222,7 @@ def attention_pool(query, keys, values, similarity):
     return weights @ values
 
 
-def attention_weights(q, k, mask=None):
+def attention_weights(q: ArrayLike, k: ArrayLike, mask: ArrayLike | None = None) -> Array:
     """Say how much each query attends to each key: softmax of their scaled dot products.
 
     >>> attention_weights([[1, 0, 2]], [[0, 1, 5], [1, 0, 2]]).round(2)
@@ -216,7 +239,7 @@ def attention_weights(q, k, mask=None):
     return softmax(scores / np.sqrt(q.shape[-1]))
 
 
-def attention(q, k, v, mask=None):
+def attention(q: ArrayLike, k: ArrayLike, v: ArrayLike, mask: ArrayLike | None = None) -> Array:
     """Mix the values by the attention weights of their keys.
 
     >>> attention([[0, 0]], [[1, 2], [3, 4]], [[3, 5], [7, 11]])
@@ -228,7 +251,9 @@ def attention(q, k, v, mask=None):
     return attention_weights(q, k, mask) @ v  # (..., T, K)
 
 
-def blocked_attention(q, k, v, causal=False, block=256):
+def blocked_attention(
+    q: ArrayLike, k: ArrayLike, v: ArrayLike, causal: bool = False, block: int = 256
+) -> Floats:
     """Compute `attention` by online softmax, block by block: the score matrix never exists whole.
 
     Memory grows with n, not n². Unlike its neighbours, it keeps float32 input in float32.
@@ -243,49 +268,11 @@ def blocked_attention(q, k, v, causal=False, block=256):
     out = np.zeros((*batch, q.shape[-2], v.shape[-1]), q.dtype)
     B = additive(look_ahead_mask(block)).astype(q.dtype) if causal else None
     for index in np.ndindex(batch):
-        _attend_in_blocks(q[index], k[index], v[index], B, block, out[index])
+        tiles.attend(q[index], k[index], v[index], B, block, out[index])
     return out
 
 
-def _attend_in_blocks(q, k, v, B, block, out):
-    """Fill `out` for one head: T × S scores are seen one `block` × `block` tile at a time."""
-    (T, K), S, dtype = q.shape, len(k), q.dtype
-    q = q * dtype.type(K**-0.5)
-    tile = np.empty(min(block, T) * min(block, S), dtype)  # one buffer, written again and again
-    ones = np.ones((block, 1), dtype)
-    tame = _score_bound(q, k) < np.log(np.finfo(dtype).max) / 2
-    least = 0.9 * np.log(np.finfo(dtype).tiny)
-    for t in range(0, T, block):
-        q_t, out_t = q[t : t + block], out[t : t + block]
-        peak, total = np.full((len(q_t), 1), -np.inf, dtype), np.zeros((len(q_t), 1), dtype)
-        for s in range(0, S if B is None else min(S, t + block), block):  # later keys are masked
-            k_s, v_s = k[s : s + block], v[s : s + block]
-            powers = tile[: len(q_t) * len(k_s)].reshape(len(q_t), len(k_s))
-            np.matmul(q_t, k_s.T, out=powers)
-            visible = True
-            if B is not None and s == t:  # the one tile that the diagonal crosses
-                powers += B[: len(q_t), : len(k_s)]
-                visible = np.isfinite(B[: len(q_t), : len(k_s)])
-            if not tame:  # a higher peak shrinks what was summed below the old one
-                higher = np.maximum(peak, powers.max(axis=-1, keepdims=True))
-                total *= np.exp(peak - higher)
-                out_t *= np.exp(peak - higher)
-                peak = higher
-                powers -= peak
-                # Less than this is lost in the sum, yet slow to add; the masked stay at -∞.
-                np.maximum(powers, least, out=powers, where=visible)
-            np.exp(powers, out=powers)
-            total += powers @ ones[: len(k_s)]  # a product sums rows faster than sum() does
-            out_t += powers @ v_s
-        out_t /= total
-
-
-def _score_bound(q, k):
-    """Return the largest |q_i| |k_j|, which no score exceeds: if small, exp needs no peak."""
-    return np.linalg.norm(q, axis=-1).max() * np.linalg.norm(k, axis=-1).max()
-
-
-def split_heads(x, heads):
+def split_heads(x: ArrayLike, heads: int) -> Array:
     """Cut the last axis into heads and bring the heads before the positions.
 
     >>> split_heads([[1, 2, 3, 4]], heads=2)
@@ -301,7 +288,7 @@ def split_heads(x, heads):
     return x.reshape(*batch, T, heads, K).swapaxes(-2, -3)  # (..., H, T, K)
 
 
-def merge_heads(x):
+def merge_heads(x: ArrayLike) -> Array:
     """Lay the heads side by side again, as `split_heads` found them.
 
     >>> merge_heads([[[1, 2]], [[3, 4]]])
@@ -314,7 +301,9 @@ def merge_heads(x):
     return x.swapaxes(-2, -3).reshape(*batch, T, H * K)  # (..., T, H·K)
 
 
-def multi_head_attention(x, context, params, heads, mask=None):
+def multi_head_attention(
+    x: ArrayLike, context: ArrayLike, params: Params, heads: int, mask: ArrayLike | None = None
+) -> Array:
     """Let each position of x attend to the context in several heads, each with its own projection.
 
     `params` holds w_q, w_k, w_v, w_o and, if wanted, b_q, b_k, b_v, b_o.
@@ -336,13 +325,13 @@ def multi_head_attention(x, context, params, heads, mask=None):
     return _project(merge_heads(attention(q, k, v, mask)), params, "o")  # (..., T, D)
 
 
-def _project(x, params, name):
+def _project(x: Array, params: Params, name: str) -> Array:
     """Take weight and optional bias of one projection out of `params`."""
     validate.has_keys(params, [f"w_{name}"], "params")
     return _linear(x, params[f"w_{name}"], params.get(f"b_{name}"), f"_{name}")
 
 
-def _linear(x, w, b, suffix):
+def _linear(x: Array, w: ArrayLike, b: ArrayLike | None, suffix: str) -> Array:
     """x W + b; the suffix names weight and bias when they do not fit."""
     w = validate.matrix(w, f"w{suffix}")
     validate.same_size(x, -1, f"the input of w{suffix}", w, 0, f"w{suffix}")
@@ -352,7 +341,9 @@ def _linear(x, w, b, suffix):
 # --- the rest of a layer --------------------------------------------------------------------
 
 
-def layer_norm(x, gain=None, bias=None, eps=1e-5):
+def layer_norm(
+    x: ArrayLike, gain: ArrayLike | None = None, bias: ArrayLike | None = None, eps: float = 1e-5
+) -> Array:
     """Standardise each row by its own mean and population variance, then scale and shift it.
 
     >>> layer_norm([2, 4, 6, 8]).round(2)
@@ -364,7 +355,9 @@ def layer_norm(x, gain=None, bias=None, eps=1e-5):
     return _scale_and_shift(_standardise(x, -1, eps), gain, bias)
 
 
-def batch_norm(x, gain=None, bias=None, eps=1e-5):
+def batch_norm(
+    x: ArrayLike, gain: ArrayLike | None = None, bias: ArrayLike | None = None, eps: float = 1e-5
+) -> Array:
     """Standardise each feature over all rows of the batch, then scale and shift it.
 
     >>> batch_norm([[2, 40], [4, 80]]).round(2)
@@ -377,18 +370,19 @@ def batch_norm(x, gain=None, bias=None, eps=1e-5):
     return _scale_and_shift(_standardise(x, tuple(range(x.ndim - 1)), eps), gain, bias)
 
 
-def _standardise(x, axis, eps):
-    mean = x.mean(axis=axis, keepdims=True)
-    return (x - mean) / np.sqrt(x.var(axis=axis, keepdims=True) + eps)
+def _standardise(x: Array, axis: int | tuple[int, ...], eps: float) -> Array:
+    mean: Array = x.mean(axis=axis, keepdims=True)
+    variance: Array = x.var(axis=axis, keepdims=True)
+    return (x - mean) / np.sqrt(variance + eps)
 
 
-def _scale_and_shift(x, gain, bias):
+def _scale_and_shift(x: Array, gain: ArrayLike | None, bias: ArrayLike | None) -> Array:
     gain = 1.0 if gain is None else validate.shaped(gain, x.shape[-1:], "gain")
     bias = 0.0 if bias is None else validate.shaped(bias, x.shape[-1:], "bias")
     return x * gain + bias
 
 
-def standard_scale(x):
+def standard_scale(x: ArrayLike) -> Array:
     """Give each column mean 0 and standard deviation 1; a constant column becomes 0.
 
     >>> standard_scale([[2], [4], [6], [8]]).ravel().round(2)
@@ -397,12 +391,13 @@ def standard_scale(x):
     handwritten notes.
     """
     x = validate.floats(x, "x", least_ndim=2)
-    centred = x - x.mean(axis=-2, keepdims=True)
-    deviation = x.std(axis=-2, keepdims=True)
-    return centred / np.where(deviation == 0, 1, deviation)
+    x = x - x[..., :1, :]  # of equal numbers the mean may be off by a rounding; of zeros it is 0
+    mean: Array = x.mean(axis=-2, keepdims=True)
+    deviation: Array = x.std(axis=-2, keepdims=True)
+    return (x - mean) / np.where(deviation == 0, 1, deviation)
 
 
-def min_max_scale(x):
+def min_max_scale(x: ArrayLike) -> Array:
     """Stretch each column to the range from 0 to 1; a constant column becomes 0.
 
     >>> min_max_scale([[2], [4], [6], [8]]).ravel().round(2)
@@ -411,12 +406,18 @@ def min_max_scale(x):
     handwritten notes.
     """
     x = validate.floats(x, "x", least_ndim=2)
-    low = x.min(axis=-2, keepdims=True)
-    span = x.max(axis=-2, keepdims=True) - low
+    low: Array = x.min(axis=-2, keepdims=True)
+    span: Array = x.max(axis=-2, keepdims=True) - low
     return (x - low) / np.where(span == 0, 1, span)
 
 
-def add_norm(x, sublayer_output, gain=None, bias=None, eps=1e-5):
+def add_norm(
+    x: ArrayLike,
+    sublayer_output: ArrayLike,
+    gain: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    eps: float = 1e-5,
+) -> Array:
     """Add what a sublayer made of x to x itself, then normalise the sum (post-norm).
 
     >>> add_norm([1, 2, 3, 4], [1, 2, 3, 4]).round(2)
@@ -429,7 +430,9 @@ def add_norm(x, sublayer_output, gain=None, bias=None, eps=1e-5):
     return layer_norm(x + sublayer_output, gain, bias, eps)
 
 
-def feed_forward(x, w1, b1, w2, b2):
+def feed_forward(
+    x: ArrayLike, w1: ArrayLike, b1: ArrayLike | None, w2: ArrayLike, b2: ArrayLike | None
+) -> Array:
     """Send each position through the same two linear maps with a ReLU between them.
 
     >>> feed_forward([[1, -2]], np.eye(2), [0, 0], np.eye(2), [0.5, 0.5])
@@ -442,7 +445,9 @@ def feed_forward(x, w1, b1, w2, b2):
     return _linear(hidden, w2, b2, "2")  # (..., T, D)
 
 
-def encoder_layer(x, params, heads, mask=None):
+def encoder_layer(
+    x: ArrayLike, params: LayerParams, heads: int, mask: ArrayLike | None = None
+) -> Array:
     """Apply self-attention and the feed-forward network, each followed by add and norm.
 
     `params` holds the dicts "self_attention" and "feed_forward" (their arguments by name) and,
@@ -461,7 +466,14 @@ def encoder_layer(x, params, heads, mask=None):
     return add_norm(x, feed_forward(x, **params["feed_forward"]), **params.get("norm2", {}))
 
 
-def decoder_layer(x, memory, params, heads, self_mask=None, cross_mask=None):
+def decoder_layer(
+    x: ArrayLike,
+    memory: ArrayLike,
+    params: LayerParams,
+    heads: int,
+    self_mask: ArrayLike | None = None,
+    cross_mask: ArrayLike | None = None,
+) -> Array:
     """Apply self-attention, attention to the encoder's memory and the feed-forward network.
 
     `params` is an encoder layer's with "cross_attention" and "norm3" besides.
@@ -485,7 +497,9 @@ def decoder_layer(x, memory, params, heads, self_mask=None, cross_mask=None):
 # --- training -------------------------------------------------------------------------------
 
 
-def cross_entropy(logits, targets, smoothing=0.0, ignore_id=None):
+def cross_entropy(
+    logits: ArrayLike, targets: ArrayLike, smoothing: float = 0.0, ignore_id: int | None = None
+) -> Scalar:
     """Average the surprise at the right token; smoothing spreads that share over all tokens.
 
     >>> float(cross_entropy([[6, 4], [3, 8]], [0, 1]).round(3))
@@ -495,13 +509,13 @@ def cross_entropy(logits, targets, smoothing=0.0, ignore_id=None):
     """
     logs = log_softmax(validate.floats(logits, "logits", least_ndim=1))  # (..., V)
     kept, targets = validate.targets(targets, logs.shape, ignore_id)  # (...), (N,)
-    smoothing = validate.fraction(smoothing, "smoothing")
-    logs = logs[kept]  # (N, V)
-    right = logs[np.arange(len(targets)), targets]  # (N,)
-    return -((1 - smoothing) * right + smoothing * logs.mean(axis=-1)).mean()
+    smoothing, V = validate.fraction(smoothing, "smoothing"), logs.shape[-1]
+    p = (1 - smoothing) * one_hot(targets, V) + smoothing / V  # (N, V)
+    surprise = np.where(p == 0, 0, 0 - logs[kept])  # 0 · ∞ would be NaN
+    return np.float64((p * surprise).sum(axis=-1).mean())
 
 
-def learning_rate(step, d_model, warmup):
+def learning_rate(step: ArrayLike, d_model: int, warmup: int) -> Array | Scalar:
     """Raise the rate linearly for `warmup` steps, then lower it as 1/√step.
 
     >>> float(learning_rate(4000, d_model=512, warmup=4000).round(6))
@@ -511,4 +525,5 @@ def learning_rate(step, d_model, warmup):
     """
     step = validate.at_least_one(step, "step")
     d_model, warmup = validate.positive(d_model, "d_model"), validate.positive(warmup, "warmup")
-    return d_model**-0.5 * np.minimum(step**-0.5, step * warmup**-1.5)
+    rate: Array | Scalar = d_model**-0.5 * np.minimum(step**-0.5, step * warmup**-1.5)
+    return rate

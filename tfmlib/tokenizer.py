@@ -1,9 +1,8 @@
 """From text to token ids and back: whole words first, then byte pairs.
 
-Both tokenizers have the same methods, so that a model can change from one to the other:
-`train`, `encode`, `decode`, `tokens`, `pad`, `one_hot`, `save`, `load`, `vocab_size`, `pad_id`,
-`start_id`, `end_id`, `unk_id`. Text never turns into a special token: a sentence that contains
-the five characters `<pad>` cannot inject padding.
+Both tokenizers have the same methods, so that a model can change from one to the other; the
+protocol `Tokenizer` says which of them a model needs. Text never turns into a special token: a
+sentence that contains the five characters `<pad>` cannot inject padding.
 """
 
 import heapq
@@ -15,23 +14,48 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfmlib import ref
+from tfmlib.support.arrays import Array, ArrayLike
 from tfmlib.support.files import write_whole
+from tfmlib.support.validate import short_repr, text_of
 
 
-class Tokenizer:
-    """What both tokenizers share: the special tokens, padding, one-hot vectors and files.
+class Tokenizer(Protocol):
+    """What a model needs of its tokenizer: text to ids, ids to text, padding, and a file."""
+
+    @property
+    def vocab_size(self) -> int: ...
+    @property
+    def pad_id(self) -> int: ...
+    @property
+    def start_id(self) -> int: ...
+    @property
+    def end_id(self) -> int: ...
+    @property
+    def unk_id(self) -> int | None: ...
+    def encode(self, text: str, *, start: bool = ..., end: bool = ...) -> list[int]: ...
+    def decode(self, ids: Iterable[int]) -> str: ...
+    def tokens(self, ids: Iterable[int]) -> list[str]: ...
+    def pad(self, batch: Iterable[Sequence[int]]) -> NDArray[np.int64]: ...
+    def save(self, path: str | Path) -> None: ...
+
+
+class BaseTokenizer:
+    """What all tokenizers share: the special tokens, padding, one-hot vectors and files.
 
     A child class keeps `_pieces`, the piece of text behind each id, special tokens first.
     """
 
     special: ClassVar[tuple[str, ...]] = ("<pad>", "<start>", "<end>")
-    pad_id, start_id, end_id = 0, 1, 2
-    unk_id: ClassVar[int | None] = None
+    pad_id: int = 0
+    start_id: int = 1
+    end_id: int = 2
+    unk_id: int | None = None
     _pieces: list[Any]
 
     @property
@@ -42,7 +66,7 @@ class Tokenizer:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.vocab_size} tokens>"
 
-    def pad(self, batch: Iterable[Sequence[int]]) -> np.ndarray:
+    def pad(self, batch: Iterable[Sequence[int]]) -> NDArray[np.int64]:
         """Fill the shorter sequences with `<pad>` on the right, which makes one array of them.
 
         >>> WordTokenizer(["help", "me"]).pad([[4, 5], [4]])
@@ -57,14 +81,14 @@ class Tokenizer:
             padded[row, : len(ids)] = ids
         return padded  # (B, T)
 
-    def one_hot(self, ids: Any) -> np.ndarray:
+    def one_hot(self, ids: ArrayLike) -> Array:
         """Give each id a row of zeros with a single one, in the column of that id.
 
         >>> WordTokenizer(["help", "me"]).one_hot([5, 4]).astype(int)
         array([[0, 0, 0, 0, 0, 1],
                [0, 0, 0, 0, 1, 0]])
         """
-        return ref.one_hot(np.asarray(ids), self.vocab_size)  # (..., V)
+        return ref.one_hot(ids, self.vocab_size)  # (..., V)
 
     def save(self, path: str | Path) -> None:
         """Write a JSON file that a person can read: a header, then one line for each token."""
@@ -90,7 +114,7 @@ class Tokenizer:
         return f"tfmlib {cls.__name__} 1"
 
     @classmethod
-    def _read_rows(cls, path: str | Path) -> list:
+    def _read_rows(cls, path: str | Path) -> list[Any]:
         """Check everything about a file that is not a matter of words or merges."""
         try:
             content = json.loads(Path(path).read_bytes().decode("utf-8"))
@@ -100,25 +124,26 @@ class Tokenizer:
         if found != cls._format():
             raise ValueError(
                 f'{path} is not a {cls.__name__} file: expected "format" to be '
-                f'"{cls._format()}", got {_short(found)}; load it with the class that saved it.'
+                f'"{cls._format()}", got {short_repr(found)}; load it with the class that saved it.'
             )
         if content.get("special") != list(cls.special):
             raise ValueError(
                 f'{path} is damaged: expected "special" to be {list(cls.special)}, '
-                f"got {_short(content.get('special'))}. Save the tokenizer again."
+                f"got {short_repr(content.get('special'))}. Save the tokenizer again."
             )
-        if not isinstance(content.get("rows"), list):
+        rows = content.get("rows")
+        if not isinstance(rows, list):
             raise ValueError(
                 f'{path} is damaged: expected "rows" to be a list, '
-                f"got {_short(content.get('rows'))}. Save the tokenizer again."
+                f"got {short_repr(rows)}. Save the tokenizer again."
             )
-        return content["rows"]
+        return rows
 
-    def _rows(self) -> Iterable:
+    def _rows(self) -> Iterable[Any]:
         raise NotImplementedError
 
     @classmethod
-    def _from_rows(cls, rows: list) -> Self:
+    def _from_rows(cls, rows: list[Any]) -> Self:
         raise NotImplementedError
 
     def _with_ends(self, ids: list[int], start: bool, end: bool) -> list[int]:
@@ -130,7 +155,7 @@ class Tokenizer:
             numbers = [operator.index(number) for number in ids]
         except TypeError:
             raise TypeError(
-                f"expected a flat sequence of whole numbers as token ids, got {_short(ids)}; "
+                f"expected a flat sequence of whole numbers as token ids, got {short_repr(ids)}; "
                 "take a batch row by row."
             ) from None
         for position, number in enumerate(numbers):
@@ -142,7 +167,7 @@ class Tokenizer:
         return numbers
 
 
-class WordTokenizer(Tokenizer):
+class WordTokenizer(BaseTokenizer):
     """One id for each word of a vocabulary, notes §3.1: simple, but it loses what it does not know.
 
     The rule: text is lower-cased; a word is a run of letters, digits and underscores, in which
@@ -157,17 +182,17 @@ class WordTokenizer(Tokenizer):
     'help <unk>'
     """
 
-    special = (*Tokenizer.special, "<unk>")
-    unk_id = 3
+    special = (*BaseTokenizer.special, "<unk>")
+    unk_id: int = 3
 
     def __init__(self, words: Iterable[str]):
         """Number the words in the order in which they come, after the special tokens."""
         if isinstance(words, str):
-            raise TypeError(f"expected a list of words, got {_short(words)}; train makes one.")
+            raise TypeError(f"expected a list of words, got {short_repr(words)}; train makes one.")
         self._pieces = [*self.special, *words]
         for word in self._pieces[len(self.special) :]:
             if not isinstance(word, str) or split_words(word) != [word]:
-                raise ValueError(f"expected single lower-case words, got {_short(word)}.")
+                raise ValueError(f"expected single lower-case words, got {short_repr(word)}.")
         self.vocabulary: dict[str, int] = {word: i for i, word in enumerate(self._pieces)}
         if len(self.vocabulary) < len(self._pieces):
             twice = next(word for i, word in enumerate(self._pieces) if self.vocabulary[word] != i)
@@ -197,7 +222,7 @@ class WordTokenizer(Tokenizer):
         >>> WordTokenizer(["help", "me"]).encode("Me? Help!", end=True)
         [5, 4, 2]
         """
-        words = split_words(_as_text(text))
+        words = split_words(text_of(text))
         ids = [self.vocabulary.get(word, self.unk_id) for word in words]
         return self._with_ends(ids, start, end)
 
@@ -222,7 +247,7 @@ class WordTokenizer(Tokenizer):
         return self._pieces[len(self.special) :]
 
     @classmethod
-    def _from_rows(cls, rows: list) -> Self:
+    def _from_rows(cls, rows: list[Any]) -> Self:
         return cls(rows)
 
 
@@ -236,7 +261,7 @@ def split_words(text: str) -> list[str]:
     return re.findall(r"\w+(?:['’]\w+)*", unicodedata.normalize("NFC", text.lower()))
 
 
-class BPETokenizer(Tokenizer):
+class BPETokenizer(BaseTokenizer):
     r"""Byte-pair encoding: frequent neighbours become one token, until the vocabulary is full.
 
     The ids are 0-2 for the special tokens, 3-258 for the 256 bytes (byte b has id b + 3), then
@@ -362,22 +387,24 @@ class BPETokenizer(Tokenizer):
         joined = b"".join(self._pieces[i] for i in numbers if i >= len(self.special))
         return joined.decode("utf-8", errors="replace")
 
-    def _rows(self) -> Iterator[list]:
+    def _rows(self) -> Iterator[list[int | str]]:
         """Two ids and the text they make: the text is for the eye, and a check when loading."""
         first = len(self.special) + 256
         for pair, piece in zip(self.merges, self._pieces[first:], strict=True):
             yield [*pair, _readable(piece)]
 
     @classmethod
-    def _from_rows(cls, rows: list) -> Self:
+    def _from_rows(cls, rows: list[Any]) -> Self:
         tokenizer = cls([])
         for row in rows:
             if not isinstance(row, list) or [type(part) for part in row] != [int, int, str]:
-                raise ValueError(f"expected rows of two ids and a text, got {_short(row)}.")
+                raise ValueError(f"expected rows of two ids and a text, got {short_repr(row)}.")
             tokenizer._add_merge((row[0], row[1]))
             made = _readable(tokenizer._pieces[-1])
             if made != row[2]:
-                raise ValueError(f"the ids of {_short(row)} make {_short(made)}, not that text.")
+                raise ValueError(
+                    f"the ids of {short_repr(row)} make {short_repr(made)}, not that text."
+                )
         return tokenizer
 
 
@@ -402,7 +429,7 @@ def split_pieces(text: str) -> list[str]:
     ['Help', ' me', ',', ' it', "'", 's', ' 2017', '!', '  ']
     """
     try:
-        _as_text(text).encode("utf-8")
+        text_of(text).encode("utf-8")
     except UnicodeEncodeError as error:
         raise ValueError(
             f"expected Unicode text, got half a surrogate pair at position {error.start}; "
@@ -420,11 +447,11 @@ def _to_symbols(word: str) -> str:
 
 
 def _symbol(token_id: int) -> str:
-    return chr(token_id - len(Tokenizer.special))
+    return chr(token_id - len(BaseTokenizer.special))
 
 
 def _id(symbol: str) -> int:
-    return ord(symbol) + len(Tokenizer.special)
+    return ord(symbol) + len(BaseTokenizer.special)
 
 
 def _neighbours(symbols: str) -> Iterator[str]:
@@ -465,7 +492,7 @@ def learn_merges(counts: dict[str, int], wanted: int) -> list[tuple[int, int]]:
                     found_in[present].append(w)
         for new in created:
             heapq.heappush(heap, (-pair_counts[new], new))
-    return [(_id(left), _id(right)) for left, right in merges]
+    return [(_id(pair[0]), _id(pair[1])) for pair in merges]
 
 
 def _index_pairs(words: list[str], times: list[int]) -> tuple[dict[str, int], dict[str, list[int]]]:
@@ -496,26 +523,14 @@ def _readable(piece: bytes) -> str:
     return piece.decode("utf-8", errors="backslashreplace")
 
 
-def _as_pair(pair: Any) -> tuple[int, int]:
+def _as_pair(pair: Iterable[int]) -> tuple[int, int]:
     try:
         left, right = map(operator.index, pair)
     except (TypeError, ValueError):
-        raise TypeError(f"expected a merge to be two token ids, got {_short(pair)}.") from None
+        raise TypeError(f"expected a merge to be two token ids, got {short_repr(pair)}.") from None
     return left, right
 
 
-def _as_texts(texts: Any) -> Iterable[str]:
+def _as_texts(texts: str | Iterable[str]) -> Iterable[str]:
     """A single string is one text, not a sequence of letters."""
-    return [texts] if isinstance(texts, str) else map(_as_text, texts)
-
-
-def _as_text(text: Any) -> str:
-    if not isinstance(text, str):
-        raise TypeError(f"expected text as a str, got {_short(text)}; decode bytes or files first.")
-    return text
-
-
-def _short(value: Any) -> str:
-    """Name a wrong value without printing a page of it."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return [texts] if isinstance(texts, str) else map(text_of, texts)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,12 +11,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from tfmlib import data, ref
-from tfmlib.generate import beam_search, greedy
+from tfmlib.generate import translate
 from tfmlib.model import Transformer
 from tfmlib.parallel import ALONE, World, during
 from tfmlib.tokenizer import Tokenizer
-
-TOKENS_AT_ONCE = 16_384  # that are translated; short ones would wait for long ones
 
 # --- the objective ------------------------------------------------------------------------------
 
@@ -33,7 +30,9 @@ def shift(tgt: Tensor) -> tuple[Tensor, Tensor]:
     return tgt[:, :-1], tgt[:, 1:]  # (B, T-1) each
 
 
-def cross_entropy(logits: Tensor, targets: Tensor, smoothing=0.0, ignore_id=None) -> Tensor:
+def cross_entropy(
+    logits: Tensor, targets: Tensor, smoothing: float = 0.0, ignore_id: int | None = None
+) -> Tensor:
     """Average the surprise at the right token; smoothing spreads that share over all tokens.
 
     >>> logits = torch.tensor([[6.0, 4.0], [3.0, 8.0]])
@@ -187,44 +186,6 @@ def mean_loss(model: Transformer, batches: data.Batches) -> float:
         count += tokens
     model.train(was_training)
     return total / count
-
-
-def translate(
-    model: Transformer,
-    tokenizer: Tokenizer,
-    texts: Sequence[str],
-    batch_size: int = 256,
-    beams: int = 1,
-) -> list[str]:
-    """Translate each text, greedily or with beams, into at most twice its tokens and ten more."""
-    device = next(model.parameters()).device
-    sources = [data.encode_source(tokenizer, text) for text in texts]
-    order = sorted(range(len(texts)), key=lambda i: len(sources[i]))  # little padding
-    translations = [""] * len(texts)
-    for rows in _cut(order, [len(source) for source in sources], batch_size):
-        src = torch.from_numpy(tokenizer.pad(sources[i] for i in rows)).to(device)  # (B, S)
-        choose = greedy if beams == 1 else partial(beam_search, beams=beams)
-        ids = choose(model, src, _longest(src.shape[1]))  # (B, T)
-        for i, row in zip(rows, ids.tolist(), strict=True):
-            translations[i] = tokenizer.decode(row[: _longest(len(sources[i]))])
-    return translations
-
-
-def _cut(order: list[int], lengths: list[int], batch_size: int) -> Iterator[list[int]]:
-    """Rows in the order of their lengths, as many at once as may be: of long ones only a few."""
-    rows: list[int] = []
-    for i in order:
-        if len(rows) == batch_size or ((len(rows) + 1) * lengths[i] > TOKENS_AT_ONCE and rows):
-            yield rows
-            rows = []
-        rows.append(i)
-    if rows:
-        yield rows
-
-
-def _longest(source_length: int) -> int:
-    """How long a translation may get; it depends on its own source, not on its batch."""
-    return 2 * source_length + 10
 
 
 def exact_match(

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import doctest
 import functools
 
 import pytest
@@ -440,3 +441,15 @@ def test_a_source_of_padding_alone_does_no_harm(write, model, src):
 def test_bad_requests_are_told_in_one_sentence(call, sentence, model, src):
     with pytest.raises(ValueError, match=f"^{sentence}$"):
         call(model, src)
+
+
+def test_a_list_for_a_source_is_told_in_one_sentence(model):
+    for write in (greedy, sample, beam_search):
+        with pytest.raises(TypeError, match=r"^src must be a tensor, got .*make one with"):
+            write(model, [[3, 4]], 2)
+
+
+def test_docstring_examples_hold():
+    result = doctest.testmod(tg)
+    assert result.failed == 0
+    assert result.attempted >= 7

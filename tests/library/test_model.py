@@ -1,5 +1,6 @@
 """`tfmlib.model` against `tfmlib.ref`, against torch's own layers, and against what it claims."""
 
+import doctest
 import inspect
 import math
 from dataclasses import replace
@@ -15,6 +16,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tfmlib import model as tm
 from tfmlib import ref
+from tfmlib.support import validate_torch
 
 B, T, S, H, K, F, V = 3, 5, 11, 2, 7, 13, 19
 D = H * K
@@ -619,6 +621,22 @@ def test_preset_names_its_choices():
     assert tm.TransformerConfig.preset("big", dropout=0.0).dropout == 0.0
 
 
+def test_sinusoids_come_in_pairs_as_in_ref():
+    for module in (tm, ref):
+        with pytest.raises(ValueError, match=r"d_model must be even.*got 5"):
+            module.sinusoidal_encoding(3, 5)
+        with pytest.raises(ValueError, match="length must be at least 1, got 0"):
+            module.sinusoidal_encoding(0, 4)
+
+
+def test_feed_forward_names_its_parts_and_saves_them_by_number():
+    network = tm.FeedForward(D, F)
+    x = torch.randn(B, T, D)
+    torch.testing.assert_close(network.outer(network.activation(network.inner(x))), network(x))
+    keys = [f"{part}.{kind}" for part in (0, 3) for kind in ("weight", "bias")]
+    assert list(network.state_dict()) == keys
+
+
 def ids_of(*rows):
     return torch.tensor(rows)
 
@@ -632,6 +650,7 @@ def ids_of(*rows):
         (ids_of([1]), torch.ones(0, 3).long(), ValueError, r"tgt must not be empty"),
         (ids_of(1, 2), ids_of([1]), ValueError, r"src must have shape \(batch, length\), got.*2,"),
         (ids_of([1.0]), ids_of([1]), TypeError, r"src must be integers, got dtype torch.float32"),
+        (ids_of([1]).byte(), ids_of([1]), TypeError, r"src must.*32 or 64 bits.*torch.uint8.*long"),
         (ids_of([1]), ids_of([True]), TypeError, r"tgt must be integers, got dtype torch.bool"),
         (ids_of([1], [1]), ids_of([1]), ValueError, r"x and context must have the same batch"),
     ],
@@ -662,6 +681,53 @@ def test_a_mask_of_the_wrong_shape_or_dtype_is_told_in_one_sentence(mask, error,
             call(x, context, mask)
 
 
+x23, ids12 = torch.ones(2, 3), torch.tensor([[1, 2]])
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (
+            lambda: make(torch.float32)([[1, 2]], ids12),
+            r"src must be a tensor, got \[\[1, 2\]\] of",
+        ),
+        (lambda: make(torch.float32)(ids12, [[1, 2]]), "tgt must be a tensor.*type list"),
+        (lambda: make(torch.float32).decode(ids12, [[0.0]]), "context must be a tensor"),
+        (lambda: tm.padding_mask([1, 0], 0), "ids must be a tensor, got .1, 0. of type list"),
+        (lambda: tm.attention_weights([[1.0]], x23), "q must be a tensor"),
+        (lambda: tm.attention(x23, [[1.0]], x23), "k must be a tensor"),
+        (lambda: tm.attention(x23, x23, x23.numpy()), "v must be a tensor.*type ndarray"),
+        (lambda: tm.attention(x23, x23, x23, [[True]]), "mask must be a tensor"),
+        (lambda: tm.split_heads([[1, 2]], 2), "x must be a tensor"),
+        (lambda: tm.merge_heads([[[1, 2]]]), "x must be a tensor"),
+        (lambda: tm.Linear(3, 5)([1.0, 2.0, 3.0]), "x must be a tensor"),
+        (lambda: tm.AddNorm(3)([1.0, 2.0, 3.0], lambda x: x), "x must be a tensor"),
+    ],
+)
+def test_lists_are_refused_in_one_sentence_that_says_what_to_do(call, sentence):
+    with pytest.raises(TypeError, match=sentence + ".*make one with torch.tensor") as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("attend", [tm.attention_weights, lambda q, k: tm.attention(q, k, k)])
+def test_queries_that_ref_refuses_are_refused_in_the_same_words(attend):
+    for q, k in [
+        (torch.ones(3), x23),
+        (x23, torch.ones(3)),
+        (torch.ones(2, 2, 3), torch.ones(5, 2, 3)),
+    ]:
+        with pytest.raises(ValueError, match=r"at least 2 axes|leading axes of q and k") as ours:
+            attend(q, k)
+        with pytest.raises(ValueError, match="must") as theirs:
+            ref.attention_weights(q.numpy(), k.numpy())
+        assert str(ours.value) == str(theirs.value)
+    with pytest.raises(
+        TypeError, match=r"q must hold floating-point numbers, got dtype torch\.int64"
+    ):
+        attend(x23.long(), x23)
+
+
 def test_wrong_shapes_are_told_in_one_sentence():
     module, x = tm.MultiHeadAttention(D, H), torch.zeros(B, T, D)
     with pytest.raises(ValueError, match=r"x must have shape \(\.\.\., length, 14\), got.*13"):
@@ -676,3 +742,16 @@ def test_wrong_shapes_are_told_in_one_sentence():
         tm.attention(torch.zeros(T, 3), torch.zeros(S, 2), torch.zeros(S, 2))
     with pytest.raises(ValueError, match="axis -2 of k must be as long as axis -2 of v"):
         tm.attention(torch.zeros(T, 2), torch.zeros(S, 2), torch.zeros(T, 2))
+    with pytest.raises(ValueError, match="the leading axes of q and k and v must agree"):
+        tm.attention(torch.zeros(B, T, 2), torch.zeros(B, S, 2), torch.zeros(2, S, 2))
+    with pytest.raises(ValueError, match=r"axis -1 of x must be .* axis 0 of weight, .*\(2, 3\)"):
+        tm.Linear(5, 7)(x23)
+    with pytest.raises(TypeError, match="pad_id must be an integer, got None"):
+        tm.padding_mask(ids12, None)
+
+
+@pytest.mark.parametrize("module", [tm, validate_torch])
+def test_docstring_examples_hold(module):
+    result = doctest.testmod(module)
+    assert result.failed == 0
+    assert result.attempted >= 7

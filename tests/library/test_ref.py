@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tfmlib import ref
-from tfmlib.support import validate
+from tfmlib.support import tiles, validate
 
 PUBLIC = {
     name: function
@@ -406,12 +406,23 @@ def test_a_constant_column_scales_to_zero():
     np.testing.assert_array_equal(ref.min_max_scale([[5, 1], [5, 3]])[:, 0], [0, 0])
 
 
+@pytest.mark.parametrize("value", [0.1, 1e-300, 1e300])
+def test_a_column_is_constant_even_if_its_mean_is_rounded(value):
+    np.testing.assert_array_equal(ref.standard_scale([[value]] * 3), np.zeros((3, 1)))
+
+
 def test_cosine_similarity_sees_direction_alone():
     a, b = normal(1, 3, 5), normal(2, 3, 5)
     np.testing.assert_allclose(ref.cosine_similarity(a, 7 * a), 1)
     np.testing.assert_allclose(ref.cosine_similarity(a, -b), -ref.cosine_similarity(3 * a, b))
     assert ref.cosine_similarity([1, 0], [0, 3]) == 0
     assert ref.cosine_similarity([0, 0], [0, 3]) == 0
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-200, 1e200, 1e308])
+def test_cosine_similarity_holds_to_the_ends_of_the_range(size):
+    assert ref.cosine_similarity([size, size], [size, size]) == pytest.approx(1)
+    assert ref.cosine_similarity([size, 0], [size, -size]) == pytest.approx(0.5**0.5)
 
 
 def test_add_norm_is_post_norm():
@@ -427,6 +438,14 @@ def test_smoothing_mixes_the_right_token_with_all_of_them():
     sharp, flat = (ref.cross_entropy(logits, target, smoothing) for smoothing in (0, 1))
     assert flat == pytest.approx(-ref.log_softmax(logits).mean())
     assert ref.cross_entropy(logits, target, 0.1) == pytest.approx(0.9 * sharp + 0.1 * flat)
+
+
+def test_what_is_impossible_costs_only_where_it_is_wanted():
+    impossible = [[-np.inf, 2.0]]
+    assert ref.cross_entropy(impossible, [1]) == 0
+    assert ref.cross_entropy(impossible, [0]) == np.inf
+    assert ref.cross_entropy(impossible, [1], smoothing=0.1) == np.inf
+    assert ref.cross_entropy(impossible, [0], smoothing=1.0) == np.inf
 
 
 def test_ignored_targets_do_not_enter_the_mean():
@@ -604,6 +623,8 @@ REFUSED = {
     "too many positions": (lambda: ref.rope(x34, np.ones((2, 3))), ValueError, r"\(3,\).*\(2, 3\)"),
     "one id for a mask": (lambda: ref.padding_mask(3, 0), ValueError, "ids must have at least 1"),
     "float ids for a mask": (lambda: ref.padding_mask([3.5], 0), TypeError, "ids.*integers"),
+    "no padding": (lambda: ref.padding_mask([3], None), TypeError, "pad_id must be an integer"),
+    "padding of a half": (lambda: ref.padding_mask([3], 0.5), TypeError, "pad_id.*integer.*0.5"),
     "mask of size none": (lambda: ref.look_ahead_mask(0), ValueError, "n must be at least 1"),
     "mask of numbers": (lambda: ref.additive([0, 1]), TypeError, "boolean, True where.*int64"),
     "scores of none": (lambda: ref.softmax([]), ValueError, "x must not be empty"),
@@ -769,11 +790,13 @@ def citations(function):
     return found
 
 
-@pytest.mark.parametrize("module", [ref, validate])
+@pytest.mark.parametrize("module", [ref, tiles, validate])
 def test_docstring_examples_hold(module):
     result = doctest.testmod(module)
     assert result.failed == 0
-    assert result.attempted >= len(PUBLIC if module is ref else ("floats", "mask"))
+    public = [name for name, f in inspect.getmembers(module, inspect.isfunction) if name[0] != "_"]
+    own = [name for name in public if getattr(module, name).__module__ == module.__name__]
+    assert result.attempted >= len(own) > 0
 
 
 @pytest.mark.parametrize("name", PUBLIC)

@@ -361,6 +361,13 @@ def test_special_tokens_have_the_first_ids(make):
     assert tokenizer.encode("", start=True, end=True) == [1, 2]
 
 
+def test_every_tokenizer_has_what_the_protocol_declares():
+    declared = {name for name in vars(module.Tokenizer) if name[0] != "_"}
+    assert {"encode", "decode", "tokens", "pad", "save", "pad_id", "vocab_size"} <= declared
+    for tokenizer in (word(), bpe()):
+        assert not declared - set(dir(tokenizer))
+
+
 def test_only_words_can_be_unknown():
     assert word().tokens([word().unk_id]) == ["<unk>"]
     assert bpe().unk_id is None

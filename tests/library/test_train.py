@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tfmlib import data, ref, train
+from tfmlib import data, generate, ref, train
 from tfmlib.model import Transformer, TransformerConfig
 from tfmlib.parallel import World
 
@@ -52,6 +52,13 @@ def test_the_loss_is_that_of_the_reference(smoothing, ignore_id):
     assert ours == pytest.approx(
         ref.cross_entropy(logits, targets, smoothing, ignore_id), abs=1e-12
     )
+
+
+@pytest.mark.parametrize(("target", "smoothing"), [(1, 0.0), (0, 0.0), (1, 0.1), (0, 0.1)])
+def test_an_impossible_token_costs_what_it_costs_in_the_reference(target, smoothing):
+    logits = torch.tensor([[-torch.inf, 2.0]])
+    ours = train.cross_entropy(logits, torch.tensor([target]), smoothing)
+    assert ours == ref.cross_entropy(logits.numpy(), [target], smoothing)
 
 
 def test_what_stands_at_the_padding_does_not_matter():
@@ -267,8 +274,8 @@ def test_long_texts_are_translated_a_few_at_once_and_short_ones_many(tokenizer, 
         shapes.append(tuple(src.shape))
         return torch.full((len(src), 1), tokenizer.end_id)
 
-    monkeypatch.setattr(train, "greedy", end_at_once)
-    monkeypatch.setattr(train, "TOKENS_AT_ONCE", 22)
+    monkeypatch.setattr(generate, "greedy", end_at_once)
+    monkeypatch.setattr(generate, "TOKENS_AT_ONCE", 22)
     texts = ["seven " * words for words in (40, 1, 6, 1, 1, 10, 1, 1, 10)]
     assert train.translate(model, tokenizer, texts, batch_size=3) == [""] * 9
     assert shapes == [(3, 2), (3, 7), (2, 11), (1, 41)]

@@ -1,16 +1,23 @@
 """Coloured cells under the labels of their rows and columns: what maps are made of."""
 
 import math
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import matplotlib
 import numpy as np
-from matplotlib.colors import Normalize
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.colorbar import Colorbar
+from matplotlib.colors import Colormap, Normalize
+from matplotlib.figure import Figure
 
 from tfmlib.plots.style import BLOCKED, MAGNITUDE, PAPER, SIGNED, text_colour
 from tfmlib.plots.words import drawn_label
+from tfmlib.support.arrays import Array
 
 
-def colour_scale(matrix):
+def colour_scale(matrix: Array) -> tuple[Colormap, Normalize]:
     """Choose the colour map and its range: around zero when there are signs, else from zero up."""
     finite = matrix[np.isfinite(matrix)]
     largest = float(np.abs(finite).max(initial=0)) or 1.0
@@ -19,9 +26,11 @@ def colour_scale(matrix):
     return colours, Normalize(-largest if signed else 0, largest)
 
 
-def draw_cells(axes, matrix, colours, norm, gap=1.5):
+def draw_cells(
+    axes: Axes, matrix: Array, colours: Colormap, norm: Normalize, gap: float = 1.5
+) -> QuadMesh:
     """Draw one coloured cell for each entry, the first row on top."""
-    edges = {"edgecolors": PAPER if gap else "none", "linewidth": gap}
+    edges: dict[str, Any] = {"edgecolors": PAPER if gap else "none", "linewidth": gap}
     mesh = axes.pcolormesh(np.ma.masked_invalid(matrix), cmap=colours, norm=norm, **edges)
     axes.invert_yaxis()
     axes.spines[:].set_visible(False)
@@ -29,15 +38,19 @@ def draw_cells(axes, matrix, colours, norm, gap=1.5):
     return mesh
 
 
-def write_cells(axes, matrix, texts, mesh, size):
+def write_cells(
+    axes: Axes, matrix: Array, texts: Iterable[str], mesh: QuadMesh, size: float
+) -> None:
     """Write a text into each cell, black or white by the cell's own colour."""
     for ((row, column), value), text in zip(np.ndenumerate(matrix), texts, strict=True):
         colour = text_colour(mesh.to_rgba(np.ma.masked_invalid([value]))[0])
-        where = {"ha": "center", "va": "center_baseline", "fontsize": size}
+        where: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": size}
         axes.text(column + 0.5, row + 0.5, text, color=colour, **where)
 
 
-def colour_bar(figure, mesh, axes, aspect=28, **kwargs):
+def colour_bar(
+    figure: Figure, mesh: QuadMesh, axes: Axes | list[Axes], aspect: float = 28, **kwargs: Any
+) -> Colorbar:
     """Put a colour bar beside the cells; return it."""
     bar = figure.colorbar(mesh, ax=axes, pad=0.02, aspect=aspect, **kwargs)
     bar.outline.set_visible(False)
@@ -47,7 +60,14 @@ def colour_bar(figure, mesh, axes, aspect=28, **kwargs):
 class Fit:
     """The measures of maps side by side, in inches: cells, and room for labels left and on top."""
 
-    def __init__(self, rows, columns, room, across=1, size=9.5):
+    def __init__(
+        self,
+        rows: Sequence[str],
+        columns: Sequence[str],
+        room: float,
+        across: int = 1,
+        size: float = 9.5,
+    ):
         self.rows, self.columns, self.size = rows, columns, size
         self.left = min(_text_width(rows, size), 1.2) + 0.4
         between = 0.1 if across > 1 else 0
@@ -64,7 +84,7 @@ class Fit:
         self.width = (self.cell_width * len(columns) + between) * across
         self.height = self.cell_height * len(rows)
 
-    def name_cells(self, axes):
+    def name_cells(self, axes: Axes) -> None:
         """Put the labels at the rows and above the columns."""
         for axis, labels, step in (
             (axes.yaxis, self.rows, self.row_step),
@@ -80,6 +100,6 @@ class Fit:
                 label.set(rotation=self.slant, rotation_mode="anchor", **where)
 
 
-def _text_width(labels, size=9.5):
+def _text_width(labels: Sequence[str], size: float = 9.5) -> float:
     """Estimate in inches the width of the widest label."""
     return max(len(drawn_label(label)) for label in labels) * 0.6 * size / 72

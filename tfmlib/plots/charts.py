@@ -1,16 +1,31 @@
 """Charts: probabilities, bars side by side, lines and losses."""
 
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from tfmlib.plots.inputs import as_finite, as_labels, as_series, as_values
+from tfmlib.plots.inputs import Labels, as_finite, as_labels, as_series, as_values
 from tfmlib.plots.picture import Picture, titled
 from tfmlib.plots.style import ACCENT, GREY, MUTED, SERIES, WIDTH, house_style
 from tfmlib.plots.words import alt_text, drawn_label, listed, number_text, number_texts, quoted
+from tfmlib.support.arrays import Array, ArrayLike
+
+Losses = Sequence[float] | Mapping[int, float]  # one for each step, or step: loss
+Lines = Mapping[str, tuple[Array, Array]]  # name: (x, y)
 
 
 @house_style()
-def distribution(probabilities, labels=None, title=None, xlabel="probability", alt=None):
+def distribution(
+    probabilities: ArrayLike,
+    labels: Labels | None = None,
+    title: str | None = None,
+    xlabel: str = "probability",
+    alt: str | None = None,
+) -> Picture:
     """Draw probabilities as bars, in the order given, the largest one emphasised.
 
     >>> distribution([0.05, 0.74, 0.21], ["on", "life", "<end>"]).alt
@@ -22,12 +37,12 @@ def distribution(probabilities, labels=None, title=None, xlabel="probability", a
             "probabilities must not be negative and add up to at most 1, but the smallest is "
             f"{number_text(heights.min())} and their sum {heights.sum():.4g}; take the softmax."
         )
-    labels = as_labels(labels, heights.size, "labels")
+    names = as_labels(labels, heights.size, "labels")
     order = np.argsort(-heights, kind="stable")
-    told = [f"{quoted(labels[i])} {number_text(heights[i])}" for i in order[1:4]]
+    others = [f"{quoted(names[i])} {number_text(heights[i])}" for i in order[1:4]]
     told = (
-        f"Bar chart of {heights.size} probabilities. Largest: {quoted(labels[order[0]])} with "
-        f"{number_text(heights[order[0]])}{', then ' + listed(told) if told else ''}."
+        f"Bar chart of {heights.size} probabilities. Largest: {quoted(names[order[0]])} with "
+        f"{number_text(heights[order[0]])}{', then ' + listed(others) if others else ''}."
     )
     figure = Picture(figsize=(WIDTH, 0.27 * heights.size + 0.75), alt=alt_text(alt, title, told))
     axes = figure.add_subplot()
@@ -35,7 +50,7 @@ def distribution(probabilities, labels=None, title=None, xlabel="probability", a
     drawn = axes.barh(range(heights.size), heights, height=0.72, color=colours)
     texts = ["< 0.01" if 0 < p < 0.005 else f"{p:.2f}" for p in heights]
     axes.bar_label(drawn, texts, padding=3, fontsize=9)
-    axes.set_yticks(range(heights.size), [drawn_label(label) for label in labels])
+    axes.set_yticks(range(heights.size), [drawn_label(name) for name in names])
     axes.tick_params(axis="y", length=0)
     axes.set(xlabel=xlabel, xlim=(0, heights.max() * 1.15 or 1), ylim=(heights.size - 0.5, -0.5))
     _set_ticks(axes.xaxis)
@@ -43,28 +58,34 @@ def distribution(probabilities, labels=None, title=None, xlabel="probability", a
 
 
 @house_style()
-def bars(labels, groups, ylabel, title=None, alt=None):
+def bars(
+    labels: Collection[object],
+    groups: Mapping[str, ArrayLike],
+    ylabel: str,
+    title: str | None = None,
+    alt: str | None = None,
+) -> Picture:
     """Draw named values for each label, side by side.
 
     >>> bars(["base", "big"], {"printed": [65, 213], "counted": [63.1, 214.2]}, "million").alt
     'Bar chart of million. “base”: printed 65, counted 63.1; “big”: printed 213, counted 214.2.'
     """
     groups = as_series(groups, "groups")
-    labels = as_labels(labels, len(list(labels)), "labels")
-    groups = {n: as_values(n, values, len(labels), "label") for n, values in groups.items()}
-    if len(groups) > len(SERIES):
+    names = as_labels(labels, len(labels), "labels")
+    heights = {name: as_values(name, y, len(names), "label") for name, y in groups.items()}
+    if len(heights) > len(SERIES):
         raise ValueError(
-            f"groups must be at most {len(SERIES)}, but are {len(groups)}; draw two figures."
+            f"groups must be at most {len(SERIES)}, but are {len(heights)}; draw two figures."
         )
-    told = _tell_bars(labels, groups, ylabel)
+    told = _tell_bars(names, heights, ylabel)
     figure = Picture(figsize=(WIDTH, 2.9), alt=alt_text(alt, title, told))
     axes = figure.add_subplot()
     axes.grid(axis="y")
     axes.set_axisbelow(True)
-    width = 0.8 / len(groups)
-    few = len(labels) * len(groups) <= 12
-    for g, (name, values) in enumerate(groups.items()):
-        middle = np.arange(len(labels)) + (g - (len(groups) - 1) / 2) * width
+    width = 0.8 / len(heights)
+    few = len(names) * len(heights) <= 12
+    for g, (name, values) in enumerate(heights.items()):
+        middle = np.arange(len(names)) + (g - (len(heights) - 1) / 2) * width
         drawn = axes.bar(middle, values, width * 0.92, color=SERIES[g][0], label=name)
         if few:
             axes.bar_label(drawn, number_texts(values), padding=2, fontsize=8.5)
@@ -72,16 +93,16 @@ def bars(labels, groups, ylabel, title=None, alt=None):
     axes.set_ylabel(ylabel)
     axes.margins(y=0.1)
     _set_ticks(axes.yaxis)
-    axes.set_xticks(range(len(labels)), [drawn_label(label, 24) for label in labels])
+    axes.set_xticks(range(len(names)), [drawn_label(name, 24) for name in names])
     axes.tick_params(axis="x", length=0)
-    if max(len(label) for label in labels) * 0.08 > (WIDTH - 0.7) / len(labels):
+    if max(len(name) for name in names) * 0.08 > (WIDTH - 0.7) / len(names):
         for label in axes.get_xticklabels():
             label.set(rotation=30, ha="right", rotation_mode="anchor")
-    _legend_above(axes, groups)
+    _legend_above(axes, heights)
     return titled(figure, title)
 
 
-def _tell_bars(labels, groups, ylabel):
+def _tell_bars(labels: list[str], groups: Mapping[str, Array], ylabel: str) -> str:
     """Say all values when they are few, else the highest and the lowest."""
     if len(labels) * len(groups) <= 8:
         told = [
@@ -99,16 +120,29 @@ def _tell_bars(labels, groups, ylabel):
     return f"Bar chart of {ylabel}. {'; '.join(told)}."
 
 
-def _legend_above(axes, names):
+def _legend_above(axes: Axes, names: Collection[str]) -> None:
     """Name the series above the axes, where no line can run through the names."""
     if len(names) > 1:
         per_row = max(1, int(WIDTH // (max(len(str(n)) for n in names) * 0.085 + 0.55)))
-        place = {"loc": "lower left", "bbox_to_anchor": (-0.02, 1.0), "borderaxespad": 0}
+        place: dict[str, Any] = {
+            "loc": "lower left",
+            "bbox_to_anchor": (-0.02, 1.0),
+            "borderaxespad": 0,
+        }
         axes.legend(ncols=min(len(names), per_row), handlelength=2.4, columnspacing=1.4, **place)
 
 
 @house_style()
-def lines(x, series, xlabel, ylabel, log_x=False, log_y=False, title=None, alt=None):
+def lines(
+    x: ArrayLike,
+    series: Mapping[str, ArrayLike],
+    xlabel: str,
+    ylabel: str,
+    log_x: bool = False,
+    log_y: bool = False,
+    title: str | None = None,
+    alt: str | None = None,
+) -> Picture:
     """Draw named series over the same x.
 
     >>> lines([1, 2, 4], {"time": [1, 4, 16]}, "length", "seconds").alt
@@ -121,7 +155,14 @@ def lines(x, series, xlabel, ylabel, log_x=False, log_y=False, title=None, alt=N
 
 
 @house_style()
-def loss_curves(curves, xlabel="step", ylabel="loss", log=False, title=None, alt=None):
+def loss_curves(
+    curves: Mapping[str, Losses],
+    xlabel: str = "step",
+    ylabel: str = "loss",
+    log: bool = False,
+    title: str | None = None,
+    alt: str | None = None,
+) -> Picture:
     """Draw losses: a list has one value for each step from 1, a dictionary is {step: value}.
 
     >>> loss_curves({"training": [4.6, 2.0, 0.9], "validation": {1: 4.7, 3: 1.1}}).alt
@@ -130,14 +171,22 @@ def loss_curves(curves, xlabel="step", ylabel="loss", log=False, title=None, alt
     """
     pairs = {}
     for name, losses in as_series(curves, "curves").items():
-        steps = losses if isinstance(losses, dict) else range(1, len(losses) + 1)
-        losses = list(losses.values()) if isinstance(losses, dict) else losses
-        steps = as_finite(list(steps), 1, f"the steps of {name!r}")
-        pairs[name] = steps, as_values(name, losses, len(steps), "step")
+        values = list(losses.values()) if isinstance(losses, Mapping) else losses
+        numbers = list(losses) if isinstance(losses, Mapping) else range(1, len(losses) + 1)
+        steps = as_finite(numbers, 1, f"the steps of {name!r}")
+        pairs[name] = steps, as_values(name, values, len(steps), "step")
     return _line_chart(pairs, xlabel, ylabel, False, log, title, alt)
 
 
-def _line_chart(pairs, xlabel, ylabel, log_x, log_y, title, alt):
+def _line_chart(
+    pairs: Lines,
+    xlabel: str,
+    ylabel: str,
+    log_x: bool,
+    log_y: bool,
+    title: str | None,
+    alt: str | None,
+) -> Picture:
     told = f"Line chart of {ylabel} against {xlabel}. {_tell_lines(pairs)}."
     for name, (x, y) in pairs.items():
         if (log_x and x.min() <= 0) or (log_y and y.min() <= 0):
@@ -164,7 +213,7 @@ def _line_chart(pairs, xlabel, ylabel, log_x, log_y, title, alt):
     return titled(figure, title)
 
 
-def _set_ticks(axis, is_log=False):
+def _set_ticks(axis: Axis, is_log: bool = False) -> None:
     """Put a handful of ticks with plain numbers; on a logarithmic axis at 1, 2, 5 or at decades."""
     low, high = axis.get_view_interval()
     if is_log:
@@ -176,7 +225,7 @@ def _set_ticks(axis, is_log=False):
         axis.set_major_formatter(FuncFormatter(lambda v, _: _plain(v)))
 
 
-def _plain(value):
+def _plain(value: float) -> str:
     """A number with all its zeros, never as a power of ten.
 
     >>> _plain(1e6), _plain(-1e-6), _plain(0)
@@ -185,7 +234,7 @@ def _plain(value):
     return f"{value:,.10f}".rstrip("0").rstrip(".").replace("-", "−")
 
 
-def _tell_lines(pairs):
+def _tell_lines(pairs: Lines) -> str:
     """Say how each line runs, or of many lines which one ends highest and which lowest."""
     if len(pairs) <= 4:
         return "; ".join(_tell_line(name, x, y) for name, (x, y) in pairs.items())
@@ -197,7 +246,7 @@ def _tell_lines(pairs):
     )
 
 
-def _tell_line(name, x, y):
+def _tell_line(name: str, x: Array, y: Array) -> str:
     """Say where a line begins and ends, and its turning point where it has one."""
     first, last = y[0], y[-1]
     if y.min() == y.max():

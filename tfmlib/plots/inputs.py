@@ -1,9 +1,17 @@
 """What figures are drawn from: arrays, labels and named series, or a sentence that refuses them."""
 
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
 import numpy as np
 
+from tfmlib.support.arrays import Array, ArrayLike
 
-def as_array(values, ndim, what):
+Labels = Iterable[object]  # shown as their strings
+Values = TypeVar("Values")
+
+
+def as_array(values: ArrayLike, ndim: int, what: str) -> Array:
     """Return the values as a float array of `ndim` axes, or say what is wrong with them."""
     if hasattr(values, "detach"):  # a torch tensor, perhaps with gradient, on a device, in bf16
         values = values.detach().cpu().double()
@@ -31,7 +39,7 @@ def as_array(values, ndim, what):
     return array
 
 
-def as_finite(values, ndim, what):
+def as_finite(values: ArrayLike, ndim: int, what: str) -> Array:
     """Return the values as `as_array` does, without minus infinity."""
     array = as_array(values, ndim, what)
     if np.isinf(array).any():
@@ -39,21 +47,21 @@ def as_finite(values, ndim, what):
     return array
 
 
-def as_labels(labels, count, what):
+def as_labels(labels: Labels | None, count: int, what: str) -> list[str]:
     """Return one string for each of `count` things: the given labels, or 0, 1, 2, ..."""
     if labels is None:
         return [str(i) for i in range(count)]
     if isinstance(labels, str):
         raise ValueError(f"{what} must be a list of labels, but came as one string, {labels!r}.")
-    labels = [str(label) for label in labels]
-    if len(labels) != count:
+    texts = [str(label) for label in labels]
+    if len(texts) != count:
         raise ValueError(
-            f"{what} must have {count} labels, one for each in the data, but has {len(labels)}."
+            f"{what} must have {count} labels, one for each in the data, but has {len(texts)}."
         )
-    return labels
+    return texts
 
 
-def as_series(series, what):
+def as_series(series: Mapping[str, Values], what: str) -> dict[str, Values]:
     """Return a dictionary of named series, or say that it is none."""
     if not isinstance(series, dict) or not series:
         came = "an empty dictionary" if series == {} else type(series).__name__
@@ -61,7 +69,7 @@ def as_series(series, what):
     return {str(name): values for name, values in series.items()}
 
 
-def as_values(name, values, count, what):
+def as_values(name: str, values: ArrayLike, count: int, what: str) -> Array:
     """Return the values of a series as an array of `count` numbers."""
     values = as_finite(values, 1, f"series {name!r}")
     if len(values) != count:

@@ -9,16 +9,24 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from tfmlib.plots.cells import Fit, colour_bar, colour_scale, draw_cells, write_cells
-from tfmlib.plots.inputs import as_array, as_finite, as_labels
+from tfmlib.plots.inputs import Labels, as_array, as_finite, as_labels
 from tfmlib.plots.picture import Picture, titled
 from tfmlib.plots.style import ACCENT, BLOCKED, SIGNED, WIDTH, house_style
 from tfmlib.plots.words import alt_text, listed, number_text, number_texts, quoted
+from tfmlib.support.arrays import Array, ArrayLike, Mask
 
 
 @house_style()
 def heat_map(
-    matrix, rows=None, columns=None, title=None, values=True, xlabel="key", ylabel="query", alt=None
-):
+    matrix: ArrayLike,
+    rows: Labels | None = None,
+    columns: Labels | None = None,
+    title: str | None = None,
+    values: bool = True,
+    xlabel: str = "key",
+    ylabel: str = "query",
+    alt: str | None = None,
+) -> Picture:
     """Draw a matrix as coloured cells; up to ten columns carry their values, −∞ is grey.
 
     >>> heat_map([[0.62, 0.38], [0.22, 0.78]], ["help", "me!"], ["help", "me!"]).alt
@@ -37,7 +45,8 @@ smallest: 0.22 at query “me!”, key “help”.'
         alt=alt_text(alt, title, told),
     )
     axes = figure.add_subplot()
-    mesh = draw_cells(axes, matrix, *colour_scale(matrix), gap=1.5 if max(T, S) <= 16 else 0)
+    colours, norm = colour_scale(matrix)
+    mesh = draw_cells(axes, matrix, colours, norm, gap=1.5 if max(T, S) <= 16 else 0)
     fit.name_cells(axes)
     axes.set(xlabel=xlabel, ylabel=ylabel)
     if written:
@@ -48,10 +57,12 @@ smallest: 0.22 at query “me!”, key “help”.'
     return titled(figure, title)
 
 
-def _tell_heat_map(matrix, rows, columns, xlabel, ylabel):
+def _tell_heat_map(
+    matrix: Array, rows: list[str], columns: list[str], xlabel: str, ylabel: str
+) -> str:
     """Say the size of a map and where its largest and smallest entries are."""
 
-    def tell(word, value):
+    def tell(word: str, value: float) -> str:
         places = np.argwhere(np.isclose(matrix, value, rtol=1e-9, atol=0))
         row, column = places[0]
         many = f" (in {len(places)} cells, the first" if len(places) > 1 else ""
@@ -59,7 +70,8 @@ def _tell_heat_map(matrix, rows, columns, xlabel, ylabel):
         return f"{word}: {number_text(value)}{many} {at}{')' if many else ''}"
 
     finite = matrix[np.isfinite(matrix)]
-    told = f"Heat map of {_size(*matrix.shape, ylabel, xlabel)}. "
+    T, S = matrix.shape
+    told = f"Heat map of {_size(T, S, ylabel, xlabel)}. "
     if finite.size == 0:
         return told + "Every cell is −∞."
     if finite.min() == finite.max():
@@ -71,7 +83,7 @@ def _tell_heat_map(matrix, rows, columns, xlabel, ylabel):
 
 
 @house_style()
-def encoding_map(encoding, title=None, alt=None):
+def encoding_map(encoding: ArrayLike, title: str | None = None, alt: str | None = None) -> Picture:
     """Draw positional encodings, one row a position and one column a dimension.
 
     >>> angles = np.arange(50)[:, None] / [1, 100]
@@ -94,11 +106,11 @@ Sign changes down the positions: 15 in dimension 0, 0 in dimension 1.'
     return titled(figure, title)
 
 
-def _tell_encoding(encoding):
+def _tell_encoding(encoding: Array) -> str:
     """Say how fast the first and the last dimension turn."""
     T, D = encoding.shape
 
-    def turns(j):
+    def turns(j: int) -> str:
         signs = np.sign(encoding[:, j])
         signs = signs[signs != 0]
         return f"{(signs[1:] != signs[:-1]).sum()} in dimension {j}"
@@ -112,15 +124,15 @@ def _tell_encoding(encoding):
 
 @house_style()
 def mask_map(
-    mask,
-    rows=None,
-    columns=None,
-    title=None,
-    xlabel="key",
-    ylabel="query",
-    alt=None,
-    names=("allowed", "blocked"),
-):
+    mask: ArrayLike,
+    rows: Labels | None = None,
+    columns: Labels | None = None,
+    title: str | None = None,
+    xlabel: str = "key",
+    ylabel: str = "query",
+    alt: str | None = None,
+    names: tuple[str, str] = ("allowed", "blocked"),
+) -> Picture:
     """Draw a mask: a tick where attention is allowed, a cross where it is not.
 
     >>> mask_map(np.tri(3), ["not", "on", "your"], ["not", "on", "your"]).alt
@@ -155,7 +167,7 @@ No query sees a later key.'
     return titled(figure, title)
 
 
-def _tell_mask(mask, columns, xlabel, ylabel):
+def _tell_mask(mask: Mask, columns: list[str], xlabel: str, ylabel: str) -> str:
     """Say how much a mask allows, and which of the usual masks it is."""
     T, S = mask.shape
     told = [
@@ -177,8 +189,14 @@ def _tell_mask(mask, columns, xlabel, ylabel):
 
 @house_style()
 def attention_heads(
-    weights, rows=None, columns=None, title=None, xlabel="key", ylabel="query", alt=None
-):
+    weights: ArrayLike,
+    rows: Labels | None = None,
+    columns: Labels | None = None,
+    title: str | None = None,
+    xlabel: str = "key",
+    ylabel: str = "query",
+    alt: str | None = None,
+) -> Picture:
     """Draw the attention of several heads side by side, all on one colour scale.
 
     >>> sharp, even = np.eye(2), np.full((2, 2), 0.5)
@@ -211,7 +229,7 @@ strongest key takes 1.00 of the weight on average; head 2 is the most even, with
     return titled(figure, title)
 
 
-def _tell_heads(weights, xlabel, ylabel):
+def _tell_heads(weights: Array, xlabel: str, ylabel: str) -> str:
     """Say which head is the sharpest and which the most even."""
     H, T, S = weights.shape
     peaks = weights.max(axis=-1).mean(axis=-1)  # (H,)
@@ -226,7 +244,7 @@ def _tell_heads(weights, xlabel, ylabel):
     return told + f"head {even + 1} is the most even, with {peaks[even]:.2f}."
 
 
-def _size(rows, columns, ylabel, xlabel):
+def _size(rows: int, columns: int, ylabel: str, xlabel: str) -> str:
     """Say how large a map is: 2 rows (query) by 1 column (key)."""
     names = "row" if rows == 1 else "rows", "column" if columns == 1 else "columns"
     return f"{rows} {names[0]} ({ylabel}) by {columns} {names[1]} ({xlabel})"

@@ -3,13 +3,17 @@
 import base64
 import html
 import io
+from collections.abc import Callable
+from typing import Any, BinaryIO
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.colors import to_hex, to_rgba_array
 from matplotlib.figure import Figure
 from PIL import Image
 
 from tfmlib.plots.style import DARK, DPI, PAPER, house_style
+from tfmlib.support.arrays import Array
 
 
 class Picture(Figure):
@@ -19,45 +23,45 @@ class Picture(Figure):
     <Picture: One bar, at 0.5.>
     """
 
-    def __init__(self, *args, alt="", **kwargs):
+    def __init__(self, *args: Any, alt: str = "", **kwargs: Any):
         kwargs.setdefault("layout", "constrained")
         super().__init__(*args, **kwargs)
         self.alt = alt
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Picture: {self.alt}>"
 
-    def png(self, dark=False):
+    def png(self, dark: bool = False) -> bytes:
         """Return the image as the bytes of a PNG file, the same bytes each time."""
         with house_style():
             self.draw_without_rendering()  # a tick exists, and can be repainted, once it is drawn
             undo = repaint(self) if dark else []
             file = io.BytesIO()
             try:
-                look = {"dpi": DPI, "bbox_inches": "tight", "pad_inches": 0.06}
+                look: dict[str, Any] = {"dpi": DPI, "bbox_inches": "tight", "pad_inches": 0.06}
                 self.savefig(file, format="png", pil_kwargs={"compress_level": 1}, **look)
             finally:
                 for setter, colour in undo:
                     setter(colour)
         return compact(file)
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         return '<figure class="tfm-figure">{}{}</figure>'.format(
             _image_tag(self.png(), self.alt, "tfm-light"),
             _image_tag(self.png(dark=True), self.alt, "tfm-dark", hidden=True),
         )
 
-    def _repr_mimebundle_(self, include=None, exclude=None):
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
-    def _ipython_display_(self):
+    def _ipython_display_(self) -> None:
         # Published by hand: matplotlib's inline backend would add a PNG of every Figure.
         from IPython.display import publish_display_data
 
         publish_display_data(self._repr_mimebundle_())
 
 
-def compact(file):
+def compact(file: BinaryIO) -> bytes:
     """Rewrite a PNG with at most 256 colours: a third of the size, and no trace of versions.
 
     The palette takes the commonest colour, leaves out those that look the same, and so on: plain
@@ -68,7 +72,8 @@ def compact(file):
         pixels @ (65536, 256, 1), return_inverse=True, return_counts=True
     )
     colours = codes[:, None] // (65536, 256, 1) % 256  # (colours, 3)
-    left, palette = colours[np.argsort(-counts, kind="stable")], []
+    left = colours[np.argsort(-counts, kind="stable")]
+    palette: list[Any] = []
     while len(left) and len(palette) < 256:
         palette.append(left[0])
         left = left[np.abs(left - left[0]).max(axis=-1) > 2]
@@ -80,7 +85,7 @@ def compact(file):
     return small.getvalue()
 
 
-def _image_tag(png, alt, theme, hidden=False):
+def _image_tag(png: bytes, alt: str, theme: str, hidden: bool = False) -> str:
     """Write an <img>; the class dark-light keeps the theme of the book from dimming it."""
     width, height = (int.from_bytes(png[i : i + 4]) for i in (16, 20))  # PNG header, IHDR
     style = ("display:none;" if hidden else "") + "max-width:100%;height:auto"
@@ -91,9 +96,9 @@ def _image_tag(png, alt, theme, hidden=False):
     )
 
 
-def repaint(figure):
+def repaint(figure: Figure) -> list[tuple[Callable[[Any], object], Any]]:
     """Turn each house colour of a figure dark; return what undoes it, as (setter, old colour)."""
-    undo = []
+    undo: list[tuple[Callable[[Any], object], Any]] = []
     for artist in figure.findobj():
         is_text = hasattr(artist, "get_text")
         for name in ("color", "facecolor", "edgecolor"):
@@ -102,29 +107,30 @@ def repaint(figure):
                 continue
             old = getter()
             colours = to_rgba_array(old)
-            new = [_dark(colour, keep_paper=is_text) for colour in colours]
-            if any(new):
-                new = [twin or tuple(colour) for twin, colour in zip(new, colours, strict=True)]
+            twins = [_dark(colour, keep_paper=is_text) for colour in colours]
+            if any(twins):
+                new = [twin or tuple(colour) for twin, colour in zip(twins, colours, strict=True)]
                 setter = getattr(artist, f"set_{name}")
                 undo.append((setter, old))
                 setter(new[0] if len(new) == 1 else new)
     return undo
 
 
-def _is_mapped(artist):
+def _is_mapped(artist: Artist) -> bool:
     """Tell whether data give the face colours: thousands of cells, none of them the theme's."""
     return getattr(artist, "get_array", lambda: None)() is not None
 
 
-def _dark(rgba, keep_paper):
+def _dark(rgba: Array, keep_paper: bool) -> str | None:
     """Return a colour's dark twin, or None; white text stands on a cell, and stays as it is."""
-    colour = to_hex(rgba[:3])
-    if rgba[3] == 0 or (keep_paper and colour == PAPER):
+    red, green, blue, alpha = rgba
+    colour = to_hex((red, green, blue))
+    if alpha == 0 or (keep_paper and colour == PAPER):
         return None
     return DARK.get(colour)
 
 
-def titled(figure, title):
+def titled(figure: Picture, title: str | None) -> Picture:
     """Return the figure with its title, where it has one, above it."""
     if title:
         figure.suptitle(title, x=0.02, ha="left")

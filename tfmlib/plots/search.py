@@ -1,6 +1,10 @@
 """A beam search as a tree: what each step keeps, and what it drops."""
 
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 
 from tfmlib.plots.inputs import as_finite, as_series
@@ -13,14 +17,21 @@ END = "<end>"  # a beginning with this as its last word has ended
 ROWS = 5  # as many candidates of a step are drawn
 TALL, GAP, GAP_ACROSS = 0.36, 0.1, 0.22  # inches: a box, and what is between two of them
 HEAD = 0.24  # the line above the first
-WAY = {  # of what is kept, and of what is dropped
+Words = tuple[str, ...]
+Column = list[tuple[Words, float]]  # the beginnings of a step and their probabilities
+WAY: dict[bool, dict[str, Any]] = {  # of what is kept, and of what is dropped
     True: {"color": ACCENT, "linewidth": 1.8, "linestyle": "-"},
     False: {"color": MUTED, "linewidth": 1.0, "linestyle": "--"},
 }
 
 
 @house_style()
-def search_tree(steps, width, title=None, alt=None):
+def search_tree(
+    steps: Iterable[Mapping[str, float]],
+    width: int,
+    title: str | None = None,
+    alt: str | None = None,
+) -> Picture:
     """Draw a beam search, a column for each step: the likeliest on top, and `width` of them kept.
 
     A step is a dictionary of beginnings, words with spaces between them, and their probabilities.
@@ -33,7 +44,7 @@ The best that has ended is “a <end>”.'
     if not isinstance(width, int | np.integer) or width < 1:
         raise ValueError(f"width must be a whole number from 1 on, but came as {width!r}.")
     ended = [one for column in columns for one in column[:width] if one[0][-1] == END]
-    best = max(ended, key=lambda one: one[1], default=(None, 0.0))[0]
+    best = max(ended, key=lambda one: one[1])[0] if ended else None
     pitch = min(WIDTH / (len(columns) + 1), 1.1)  # of the columns, the first has <start> alone
     rows = max(len(column) for column in columns)
     height = HEAD + rows * (TALL + GAP) + 0.3 + 0.25 * bool(title)
@@ -51,11 +62,12 @@ The best that has ended is “a <end>”.'
     return titled(figure, title)
 
 
-def _columns(steps):
+def _columns(steps: Iterable[Mapping[str, float]]) -> list[Column]:
     """Return for each step its likeliest beginnings as (words, probability), the best first."""
-    columns, known = [], {()}
-    for number, step in enumerate(steps, start=1):
-        step = {tuple(name.split()): p for name, p in as_series(step, f"step {number}").items()}
+    columns: list[Column] = []
+    known: set[Words] = {()}
+    for number, chosen in enumerate(steps, start=1):
+        step = {tuple(name.split()): p for name, p in as_series(chosen, f"step {number}").items()}
         chances = as_finite(list(step.values()), 1, f"the probabilities of step {number}")
         for words in step:
             if words[:-1] not in known:
@@ -71,7 +83,7 @@ def _columns(steps):
     return columns
 
 
-def _tell_search(columns, width, best):
+def _tell_search(columns: list[Column], width: int, best: Words | None) -> str:
     """Say what each step keeps, and which sentence is the best in the end."""
     told = []
     for number, column in enumerate(columns, start=1):
@@ -82,16 +94,19 @@ def _tell_search(columns, width, best):
     return f"Beam search of width {width}. {' '.join(told)}"
 
 
-def _draw_search(axes, columns, width, best, pitch):
+def _draw_search(
+    axes: Axes, columns: list[Column], width: int, best: Words | None, pitch: float
+) -> None:
     """Draw the boxes of all beginnings, the way to each, and the band of those that are kept."""
     sketch, wide = Sketch(axes), pitch - GAP_ACROSS
-    look = {"facecolor": PALE, "edgecolor": PALE, "zorder": 0.5}
+    look: dict[str, Any] = {"facecolor": PALE, "edgecolor": PALE, "zorder": 0.5}
     corner, size = (pitch - 0.1, HEAD - 0.05), (pitch * len(columns) - 0.02, width * (TALL + GAP))
     axes.add_patch(Rectangle(corner, *size, **look))
-    middles = {(): HEAD + TALL / 2}  # of the boxes of the column before
+    middles: dict[Words, float] = {(): HEAD + TALL / 2}  # of the boxes of the column before
     _draw_beginning(sketch, 0.02, HEAD, wide, ["<start>"], kept=True)
     for number, column in enumerate(columns, start=1):
-        x, below = number * pitch, {}
+        x = number * pitch
+        below: dict[Words, float] = {}
         sketch.text(x, 0.08, f"step {number}", color=MUTED, fontsize=8.5)
         for row, (words, p) in enumerate(column):
             y, hot, from_y = HEAD + row * (TALL + GAP), words == best, middles[words[:-1]]
@@ -105,12 +120,20 @@ def _draw_search(axes, columns, width, best, pitch):
         middles = below
 
 
-def _draw_beginning(sketch, x, y, wide, lines, kept, hot=False):
+def _draw_beginning(
+    sketch: Sketch,
+    x: float,
+    y: float,
+    wide: float,
+    lines: Sequence[str],
+    kept: bool,
+    hot: bool = False,
+) -> None:
     """Draw the box of a beginning, with its last word and its probability."""
     look = WAY[kept]
     face = ACCENT if hot else PAPER
     sketch.card(x, y, wide, TALL, face, look["color"], look["linewidth"], look["linestyle"])
-    ink = {"ha": "center", "color": INK if kept else MUTED, "fontsize": 8.5}
+    ink: dict[str, Any] = {"ha": "center", "color": INK if kept else MUTED, "fontsize": 8.5}
     for line, text in enumerate(lines, start=1):
         middle = y + TALL * line / (len(lines) + 1) + (line - 1.5) * 0.04 * (len(lines) > 1)
         sketch.text(x + wide / 2, middle, drawn_label(text, int(wide / 0.075)), hot, **ink)

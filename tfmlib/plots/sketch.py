@@ -1,7 +1,9 @@
 """Pen and paper of the drawings that are no charts: cards, texts and arrows, measured in inches."""
 
 import math
+from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch, Polygon
 
 from tfmlib.plots.style import INK, MUTED, ON_ACCENT, PAPER
@@ -10,21 +12,37 @@ from tfmlib.plots.style import INK, MUTED, ON_ACCENT, PAPER
 class Sketch:
     """Draws cards, texts and arrows; x and y are inches from the upper left corner."""
 
-    def __init__(self, axes):
+    def __init__(self, axes: Axes):
         self.axes = axes
 
-    def card(self, x, y, width, height, face=PAPER, edge=MUTED, line=1.0, dash="-"):
+    def card(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        face: str = PAPER,
+        edge: str = MUTED,
+        line: float = 1.0,
+        dash: str = "-",
+    ) -> None:
         style = "round,pad=0,rounding_size=0.06"
-        look = {"facecolor": face, "edgecolor": edge, "linewidth": line, "linestyle": dash}
+        look: dict[str, Any] = {
+            "facecolor": face,
+            "edgecolor": edge,
+            "linewidth": line,
+            "linestyle": dash,
+        }
         self.axes.add_patch(FancyBboxPatch((x, y), width, height, style, **look))
 
-    def text(self, x, y, text, hot=False, **kwargs):
-        kwargs = {"color": INK, "fontsize": 9, "ha": "left", "va": "center_baseline"} | kwargs
+    def text(self, x: float, y: float, text: str, hot: bool = False, **kwargs: Any) -> None:
+        look: dict[str, Any] = {"color": INK, "fontsize": 9, "ha": "left", "va": "center_baseline"}
+        look |= kwargs
         if hot:
-            kwargs["color"] = ON_ACCENT
-        self.axes.text(x, y, text, **kwargs)
+            look["color"] = ON_ACCENT
+        self.axes.text(x, y, text, **look)
 
-    def path(self, *points):
+    def path(self, *points: tuple[float, float]) -> None:
         """Draw a line through the points; the arrow head is at the last one."""
         x, y = zip(*points, strict=True)
         self.axes.plot(x, y, color=MUTED, linewidth=1.1, solid_joinstyle="round")

@@ -5,6 +5,7 @@ import functools
 import matplotlib
 import numpy as np
 from matplotlib.colors import to_rgba_array
+from matplotlib.typing import ColorType, LineStyleType
 
 # The house colours, and what each turns into on a dark page.
 PAPER, INK, MUTED = "#ffffff", "#1f2328", "#57606a"  # page, text, axes and arrows
@@ -20,6 +21,7 @@ DARK = {
     BLUE: "#56b4e9",  # Okabe and Ito's sky blue: 8 to 1 against the dark page, blue only 3.6
 }
 # Series differ in dash and marker too, so that colour never carries the message alone.
+SERIES: list[tuple[str, LineStyleType, str]]
 SERIES = [(BLUE, "-", "o"), (VERMILLION, "--", "s"), (GREEN, "-.", "^"), (PURPLE, ":", "D")]
 SERIES += [(INK, (0, (6, 1, 1, 1, 1, 1)), "v")]
 
@@ -58,7 +60,7 @@ STYLE = {name: v for name, v in matplotlib.rcParamsDefault.items() if "backend" 
 house_style = functools.partial(matplotlib.rc_context, STYLE)  # a context, or a decorator
 
 
-def text_colour(background):
+def text_colour(background: ColorType) -> str:
     """Return black or white, whichever is easier to read on a background.
 
     >>> text_colour("#0072b2"), text_colour("#f0e442")
@@ -68,8 +70,8 @@ def text_colour(background):
     return "black" if (_luminance(background) + 0.05) ** 2 > 0.05 * 1.05 else "white"
 
 
-def _luminance(colour):
+def _luminance(colour: ColorType) -> float:
     """Return a colour's relative luminance, as WCAG 2 defines it."""
     rgb = to_rgba_array(colour)[0, :3]
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    return linear @ (0.2126, 0.7152, 0.0722)
+    return float(linear @ (0.2126, 0.7152, 0.0722))

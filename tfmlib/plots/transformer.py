@@ -1,7 +1,10 @@
 """The transformer on one page, its parts numbered by the chapters that explain them."""
 
+from collections.abc import Iterable
+
 import matplotlib
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
@@ -34,7 +37,11 @@ TOP, FLOW = 1.96, 1.2  # where the first step begins; how far right in a box the
 
 
 @house_style()
-def architecture(highlight=None, title=None, alt=None):
+def architecture(
+    highlight: str | Iterable[str] | None = None,
+    title: str | None = None,
+    alt: str | None = None,
+) -> Picture:
     """Draw the transformer, its parts numbered by chapter, with one part or several emphasised.
 
     >>> architecture("masks").alt.split(". ")[-1]
@@ -64,29 +71,40 @@ def architecture(highlight=None, title=None, alt=None):
 class _PartSketch(Sketch):
     """A sketch of numbered parts, of which those in `hot` are emphasised."""
 
-    def __init__(self, axes, hot):
+    def __init__(self, axes: Axes, hot: set[str]):
         super().__init__(axes)
         self.hot = hot
 
-    def badge(self, x, y, part):
+    def plain_or_hot(self, x: float, y: float, width: float, height: float, hot: bool) -> None:
+        self.card(x, y, width, height, *((ACCENT, ACCENT) if hot else (PAPER, MUTED)))
+
+    def badge(self, x: float, y: float, part: str) -> None:
         hot = part in self.hot
         face, edge = (ACCENT, ON_ACCENT) if hot else (PALE, MUTED)
         self.card(x - 0.12, y - 0.085, 0.24, 0.17, face, edge, 0.8)
         number = f"{PARTS[part][0]:02d}"
         self.text(x, y, number, hot, fontsize=7.5, ha="center", fontweight="bold")
 
-    def box(self, x, y, part, label, height=0.28, heads=False):
+    def box(
+        self,
+        x: float,
+        y: float,
+        part: str,
+        label: str,
+        height: float = 0.28,
+        heads: bool = False,
+    ) -> None:
         """Draw a named part; a stack of cards stands for its heads."""
         hot = part in self.hot
         face, edge = (ACCENT, ON_ACCENT) if "heads" in self.hot else (PALE, MUTED)
         for offset in (0.08, 0.04) if heads else ():
             self.card(x + offset, y - offset, BOX, height, face, edge)
-        self.card(x, y, BOX, height, *([ACCENT, ACCENT] if hot else []))
+        self.plain_or_hot(x, y, BOX, height, hot)
         self.badge(x + 0.19, y + height / 2, part)
         self.text(x + 0.38, y + height / 2, label, hot)
 
 
-def _draw_transformer(sketch):
+def _draw_transformer(sketch: _PartSketch) -> None:
     """Draw the two columns, the bridge between them, and what concerns the whole model."""
     _panel(sketch, LEFT, 3.66, "encoder")
     _panel(sketch, RIGHT, 4.58, "decoder")
@@ -118,7 +136,7 @@ def _draw_transformer(sketch):
         sketch.box(LEFT, 4.65 + 0.38 * k, part, part)
 
 
-def _panel(sketch, x, bottom, part):
+def _panel(sketch: _PartSketch, x: float, bottom: float, part: str) -> None:
     """Draw the frame around the layers of the encoder or the decoder."""
     hot = part in sketch.hot
     line = 2.5 if hot else 1.0
@@ -130,7 +148,7 @@ def _panel(sketch, x, bottom, part):
     sketch.text(x + BOX + 0.2, 1.64, "× N", hot, ha="right")
 
 
-def _inputs(sketch, x, caption, tokens):
+def _inputs(sketch: _PartSketch, x: float, caption: str, tokens: list[str]) -> None:
     """Draw the tokens, their embeddings and their positions."""
     sketch.text(x + 0.07, 0.12, caption, color=MUTED, fontsize=8.5)
     sketch.card(x, 0.23, BOX, 0.32, face=PALE, edge=PALE)
@@ -149,17 +167,17 @@ def _inputs(sketch, x, caption, tokens):
     sketch.path((x + FLOW, 1.38), (x + FLOW, TOP - 0.08))
 
 
-def _chips(sketch, x, y, tokens):
+def _chips(sketch: _PartSketch, x: float, y: float, tokens: list[str]) -> None:
     """Draw tokens as chips in a row."""
     hot = "tokens" in sketch.hot
     for token in tokens:
         width = 0.066 * len(token) + 0.08
-        sketch.card(x, y, width, 0.22, *([ACCENT, ACCENT] if hot else []))
+        sketch.plain_or_hot(x, y, width, 0.22, hot)
         sketch.text(x + width / 2, y + 0.11, token, hot, ha="center", fontsize=8.5)
         x += width + 0.04
 
 
-def _step(sketch, x, y, part, label):
+def _step(sketch: _PartSketch, x: float, y: float, part: str, label: str) -> None:
     """Draw a step, the way around it, and the add & norm where both meet."""
     around = x + BOX + 0.17
     sketch.path((x + FLOW, y - 0.12), (around, y - 0.12), (around, y + 0.54), (x + BOX, y + 0.54))
@@ -170,7 +188,7 @@ def _step(sketch, x, y, part, label):
         sketch.path((x + FLOW, y + 0.66), (x + FLOW, y + 0.92 - (part == "masks") * 0.08))
 
 
-def _outputs(sketch):
+def _outputs(sketch: _PartSketch) -> None:
     """Draw what follows the decoder: scores, probabilities, the next token."""
     x = RIGHT
     sketch.path((x + FLOW, 4.46), (x + FLOW, 4.74))
@@ -186,7 +204,7 @@ def _outputs(sketch):
     _chips(sketch, x + 0.92, 5.56, ["vierzig"])
 
 
-def _vector_icon(sketch, x, y):
+def _vector_icon(sketch: _PartSketch, x: float, y: float) -> None:
     """Draw a vector as four cells of different shade."""
     for k, value in enumerate((0.15, 0.75, 0.4, 0.95)):
         face = to_hex(matplotlib.colormaps[MAGNITUDE](value))
@@ -194,7 +212,7 @@ def _vector_icon(sketch, x, y):
         sketch.axes.add_patch(cell)
 
 
-def _mask_icon(sketch, x, y):
+def _mask_icon(sketch: _PartSketch, x: float, y: float) -> None:
     """Draw a look-ahead mask of three tokens."""
     ink = ON_ACCENT if "masks" in sketch.hot else MUTED
     for row, column in np.ndindex(3, 3):

@@ -3,17 +3,20 @@
 import functools
 import math
 import re
+from collections.abc import Iterable
 
 import numpy as np
 from matplotlib.font_manager import findfont, get_font
 
+from tfmlib.support.arrays import ArrayLike
 
-def number_text(value):
+
+def number_text(value: float) -> str:
     """Write a number as prose has it: 0.74, 3, 1,234,567, −∞."""
     return number_texts([value])[0]
 
 
-def number_texts(values):
+def number_texts(values: ArrayLike) -> list[str]:
     """Write numbers with the same decimals, as few as show two digits of the largest."""
     values = np.asarray(values, float)
     finite = values[np.isfinite(values)]
@@ -30,25 +33,25 @@ def number_texts(values):
     return [text.replace("-", "−").replace("inf", "∞") for text in texts]
 
 
-def quoted(label):
+def quoted(label: str) -> str:
     """Put a label in quotation marks, as prose does."""
     return f"“{label}”"
 
 
-def listed(words):
+def listed(words: Iterable[str]) -> str:
     """Join words as a sentence does: a, b and c."""
     words = list(words)
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
 
 
-def alt_text(alt, title, told):
+def alt_text(alt: str | None, title: str | None, told: str) -> str:
     """Prefer the author's alt text; otherwise the title and what the data tell."""
     if alt is not None:
         return alt
     return f"{title.rstrip('.')}. {told}" if title else told
 
 
-def drawn_label(label, longest=14):
+def drawn_label(label: str, longest: int = 14) -> str:
     """Make a label visible: spaces at its ends, line breaks, letters that the font lacks."""
     label = re.sub("^ +| +$", lambda spaces: "␣" * len(spaces[0]), label)
     label = "".join(c if c.isprintable() else repr(c)[1:-1] for c in label)
@@ -57,5 +60,5 @@ def drawn_label(label, longest=14):
 
 
 @functools.cache
-def _glyphs():
+def _glyphs() -> frozenset[int]:
     return frozenset(get_font(findfont("DejaVu Sans")).get_charmap())

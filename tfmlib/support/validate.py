@@ -1,24 +1,31 @@
 """Checks on what comes in: each either returns the value in the wanted form or raises one sentence.
 
-They stand apart so that `tfmlib.ref` can read like its equations. NumPy alone is needed.
+They are apart so that `tfmlib.ref` can read like its equations. NumPy alone is needed.
 """
 
+import re
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
+from numpy.typing import NDArray
+
+from tfmlib.support.arrays import Array, ArrayLike, Floats, Ids, Mask, Shape, Shaped
+
+Value = TypeVar("Value")
 
 
-def floats(x, name, least_ndim=0):
+def floats(x: ArrayLike, name: str, least_ndim: int = 0) -> Array:
     """Return `x` as a non-empty float64 array with at least `least_ndim` axes.
 
     >>> floats([1, 2], "x")
     array([1., 2.])
     """
-    x = numbers(x, name, least_ndim)
-    return x.astype(np.float64, copy=False)
+    return numbers(x, name, least_ndim).astype(np.float64, copy=False)
 
 
-def numbers(x, name, least_ndim=0):
+def numbers(x: ArrayLike, name: str, least_ndim: int = 0) -> NDArray[Any]:
     """Return `x` as a non-empty array of real numbers, in the dtype it came with.
 
     >>> numbers([[1, 2]], "x", least_ndim=2).shape
@@ -32,15 +39,25 @@ def numbers(x, name, least_ndim=0):
         ) from error
     if x.dtype.kind not in "biuf":
         raise TypeError(f"{name} must hold real numbers, got dtype {x.dtype}.")
-    if x.ndim < least_ndim:
-        axes = "axis" if least_ndim == 1 else "axes"
-        raise ValueError(f"{name} must have at least {least_ndim} {axes}, got shape {x.shape}.")
+    at_least_axes(x, least_ndim, name)
     if x.size == 0:
         raise ValueError(f"{name} must not be empty, got shape {x.shape}.")
     return x
 
 
-def integers(x, name, least_ndim=0):
+def at_least_axes(x: Shaped, least_ndim: int, name: str) -> None:
+    """Raise unless `x` has at least `least_ndim` axes.
+
+    >>> at_least_axes(np.ones((2, 3)), 2, "q")
+    """
+    if len(x.shape) < least_ndim:
+        axes = "axis" if least_ndim == 1 else "axes"
+        raise ValueError(
+            f"{name} must have at least {least_ndim} {axes}, got shape {tuple(x.shape)}."
+        )
+
+
+def integers(x: ArrayLike, name: str, least_ndim: int = 0) -> Ids:
     """Return `x` as a non-empty integer array with at least `least_ndim` axes.
 
     >>> integers([3, 5], "ids")
@@ -52,7 +69,7 @@ def integers(x, name, least_ndim=0):
     return x
 
 
-def token_ids(ids, vocab_size, name="ids"):
+def token_ids(ids: ArrayLike, vocab_size: int, name: str = "ids") -> Ids:
     """Return `ids` as an integer array whose entries all lie in the vocabulary.
 
     >>> token_ids([0, 4], vocab_size=5)
@@ -72,7 +89,7 @@ def token_ids(ids, vocab_size, name="ids"):
 _KINDS = {int: ("an integer", Integral), float: ("a number", Real), bool: ("True or False", bool)}
 
 
-def of_kind(value, kind, name):
+def of_kind(value: Value, kind: type[float], name: str) -> Value:
     """Return `value` if it is an integer, a number, or true or false, as `kind` says.
 
     >>> of_kind(0, float, "dropout")
@@ -84,7 +101,7 @@ def of_kind(value, kind, name):
     return value
 
 
-def positive(n, name):
+def positive(n: int, name: str) -> int:
     """Return `n` as a positive int.
 
     >>> positive(3, "length")
@@ -95,7 +112,7 @@ def positive(n, name):
     return int(n)
 
 
-def even(n, name):
+def even(n: int, name: str) -> int:
     """Return `n` as a positive even int: sines and cosines come in pairs.
 
     >>> even(4, "d_model")
@@ -106,7 +123,7 @@ def even(n, name):
     return int(n)
 
 
-def heads_divide(d_model, heads, name="d_model"):
+def heads_divide(d_model: int, heads: int, name: str = "d_model") -> int:
     """Return the width of one head, `d_model // heads`.
 
     >>> heads_divide(512, 8)
@@ -119,7 +136,7 @@ def heads_divide(d_model, heads, name="d_model"):
     return d_model // heads
 
 
-def mask(allowed, shape, name="mask"):
+def mask(allowed: ArrayLike, shape: Shape, name: str = "mask") -> Mask:
     """Return `allowed` as a boolean array that broadcasts to `shape` without enlarging it.
 
     >>> mask([True, False], shape=(3, 2)).dtype
@@ -134,7 +151,7 @@ def mask(allowed, shape, name="mask"):
     return allowed
 
 
-def broadcasts_to(x, shape, name):
+def broadcasts_to(x: Shaped, shape: Shape, name: str) -> None:
     """Raise unless `x` broadcasts to `shape` without enlarging it.
 
     >>> broadcasts_to(np.ones((3, 1)), (2, 3, 5), "x")
@@ -147,7 +164,7 @@ def broadcasts_to(x, shape, name):
         raise ValueError(f"{name} must broadcast to shape {tuple(shape)}, got shape {x.shape}.")
 
 
-def shaped(x, shape, name):
+def shaped(x: ArrayLike, shape: Shape, name: str) -> Array:
     """Return `x` as a float64 array of exactly this shape.
 
     >>> shaped([1, 2, 3], (3,), "bias")
@@ -159,7 +176,7 @@ def shaped(x, shape, name):
     return x
 
 
-def matrix(x, name):
+def matrix(x: ArrayLike, name: str) -> Array:
     """Return `x` as a float64 array of two axes.
 
     >>> matrix([[1, 2]], "w")
@@ -171,7 +188,7 @@ def matrix(x, name):
     return x
 
 
-def has_keys(params, keys, name):
+def has_keys(params: Mapping[str, object], keys: Sequence[str], name: str) -> None:
     """Raise unless the dict `params` holds every key.
 
     >>> has_keys({"w_q": 1}, ["w_q"], "params")
@@ -184,7 +201,7 @@ def has_keys(params, keys, name):
         )
 
 
-def same_size(a, axis_a, name_a, b, axis_b, name_b):
+def same_size(a: Shaped, axis_a: int, name_a: str, b: Shaped, axis_b: int, name_b: str) -> None:
     """Raise unless axis `axis_a` of `a` is as long as axis `axis_b` of `b`.
 
     >>> same_size(np.ones((2, 3)), -1, "x", np.ones((3, 5)), 0, "w")
@@ -196,20 +213,31 @@ def same_size(a, axis_a, name_a, b, axis_b, name_b):
         )
 
 
-def batch(**arrays):
+def batch(**arrays: Shaped) -> Shape:
     """Return the leading shape to which all arrays broadcast (all axes but the last two).
 
     >>> batch(q=np.ones((2, 1, 5, 7)), k=np.ones((3, 5, 7)))
     (2, 3)
     """
+    shapes = [tuple(a.shape) for a in arrays.values()]
     try:
-        return np.broadcast_shapes(*(a.shape[:-2] for a in arrays.values()))
+        return np.broadcast_shapes(*(shape[:-2] for shape in shapes))
     except ValueError:
-        names, shapes = " and ".join(arrays), " and ".join(str(a.shape) for a in arrays.values())
-        raise ValueError(f"the leading axes of {names} must agree, got shapes {shapes}.") from None
+        names, found = " and ".join(arrays), " and ".join(map(str, shapes))
+        raise ValueError(f"the leading axes of {names} must agree, got shapes {found}.") from None
 
 
-def queries_keys_values(q, k, v, keep_float32=False):
+@overload
+def queries_keys_values(
+    q: ArrayLike, k: ArrayLike, v: ArrayLike
+) -> tuple[Array, Array, Array, Shape]: ...
+@overload
+def queries_keys_values(
+    q: ArrayLike, k: ArrayLike, v: ArrayLike, keep_float32: Literal[True]
+) -> tuple[Floats, Floats, Floats, Shape]: ...
+def queries_keys_values(
+    q: ArrayLike, k: ArrayLike, v: ArrayLike, keep_float32: bool = False
+) -> tuple[Floats, Floats, Floats, Shape]:
     """Return q, k, v in one float dtype, with one leading shape, and that shape.
 
     >>> *_, leading = queries_keys_values(np.ones((2, 3, 7)), np.ones((5, 7)), np.ones((5, 11)))
@@ -222,11 +250,14 @@ def queries_keys_values(q, k, v, keep_float32=False):
     leading = batch(q=q, k=k, v=v)
     single = keep_float32 and np.result_type(q, k, v) == np.float32
     dtype = np.float32 if single else np.float64
-    arrays = (a.astype(dtype, copy=False) for a in (q, k, v))
-    return *(np.broadcast_to(a, (*leading, *a.shape[-2:])) for a in arrays), leading
+
+    def spread(a: NDArray[Any]) -> Floats:
+        return np.broadcast_to(a.astype(dtype, copy=False), (*leading, *a.shape[-2:]))
+
+    return spread(q), spread(k), spread(v), leading
 
 
-def targets(ids, logits_shape, ignore_id):
+def targets(ids: ArrayLike, logits_shape: Shape, ignore_id: int | None) -> tuple[Mask, Ids]:
     """Return which targets count, and the token ids of those.
 
     >>> targets([1, 0, 2], logits_shape=(3, 5), ignore_id=0)
@@ -247,7 +278,7 @@ def targets(ids, logits_shape, ignore_id):
     return kept, token_ids(ids[kept], vocab_size, "targets")
 
 
-def fraction(x, name):
+def fraction(x: float, name: str) -> float:
     """Return `x` if it is a number from 0 to 1.
 
     >>> fraction(0.1, "smoothing")
@@ -258,7 +289,7 @@ def fraction(x, name):
     return x
 
 
-def at_least_one(x, name):
+def at_least_one(x: ArrayLike, name: str) -> Array:
     """Return `x` as a float64 array with no entry below 1.
 
     >>> at_least_one(4, "step")
@@ -268,3 +299,26 @@ def at_least_one(x, name):
     if x.min() < 1:
         raise ValueError(f"{name} must be at least 1, got {x.min():g}.")
     return x
+
+
+def text_of(value: object) -> str:
+    """Return `value` if it is text.
+
+    >>> text_of("help me")
+    'help me'
+    """
+    if not isinstance(value, str):
+        raise TypeError(
+            f"expected text as a str, got {short_repr(value)}; decode bytes or files first."
+        )
+    return value
+
+
+def short_repr(value: object) -> str:
+    """Name a wrong value on one line, without printing a page of it.
+
+    >>> len(short_repr("a" * 10_000))
+    60
+    """
+    written = re.sub(r"\s*\n\s*", " ", repr(value))  # arrays are written row by row
+    return written if len(written) <= 60 else f"{written[:57]}..."
