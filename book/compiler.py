@@ -32,6 +32,8 @@ from book.manuscript import (
 )
 from book.quiz import markdown as quiz_markdown
 from book.quiz import read_quiz
+from tfmlib import ref
+from tfmlib.checking.catalogue import find
 from tfmlib.support.files import write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -78,10 +80,21 @@ def learner_notebook(chapter: Chapter) -> nbformat.NotebookNode:
         elif block.kind == "code":
             exercise = answers.get(id(block))
             if exercise:
-                cells.append(_answer_cell(exercise, blank(block.source)))
+                cells.append(_answer_cell(exercise, blank(block.source, _forbidden(exercise))))
             else:
                 cells.append(_code_cell(block))
     return _notebook(cells)
+
+
+def _forbidden(exercise: Exercise) -> list[str]:
+    """The functions of `ref` that do what the learner is to write, as the check knows them."""
+    try:
+        names = find(exercise.id).forbidden
+    except LookupError:  # a test will say that the library does not know it
+        return []
+    told = {rule.replace(":", " with a ") for rule in names}  # "attention:mask"
+    known = [text for text in sorted(told) if text.split()[0] in dir(ref) and text[0] != "_"]
+    return [f"ref.{text}" for text in known]
 
 
 def solutions_notebook(chapter: Chapter) -> nbformat.NotebookNode:

@@ -6,7 +6,7 @@ discussion, `{quiz}` a multiple-choice question. {ledger}`id` becomes a badge.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -186,20 +186,23 @@ def check_regions(path: Path, block: Block) -> None:
         raise ManuscriptError(path, opened, f"this solution is never closed: expected {END}.")
 
 
-def blank(source: str) -> str:
+def blank(source: str, without: Sequence[str] = ()) -> str:
     """Replace each solution region by a line that says that nothing has been written yet.
+
+    `without` are functions that the answer must not call.
 
     >>> print(blank("def f(x):\\n    ### BEGIN SOLUTION\\n    return x\\n    ### END SOLUTION"))
     def f(x):
         # Your code here.
         raise NotImplementedError
     """
+    rule = f", without a call of {' or '.join(without)}" if without else ""
     kept, inside = [], False
     for line in source.splitlines():
         if line.strip() == BEGIN:
             inside = True
             indent = line[: len(line) - len(line.lstrip())]
-            kept += [f"{indent}# Your code here.", f"{indent}raise NotImplementedError"]
+            kept += [f"{indent}# Your code here{rule}.", f"{indent}raise NotImplementedError"]
         elif line.strip() == END:
             inside = False
         elif not inside:

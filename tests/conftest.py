@@ -144,7 +144,7 @@ def parallel_text(tmp_path_factory) -> list[str]:
 def level(request, tmp_path_factory) -> str:
     """How well this system can shut a notebook in, tried with the limits of the test's module."""
     from tfmlib.grade.class_run import choose_level
-    from tfmlib.grade.sandbox import make_stage
+    from tfmlib.grade.stage import make_stage
 
     try:
         return choose_level(make_stage(tmp_path_factory.mktemp("stage")), request.module.LIMITS)

@@ -1,3 +1,3 @@
 """The transformer, equation by equation: NumPy for understanding, torch for speed."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from tfmlib.checking import progress as log
 from tfmlib.checking.catalogue import all_exercises, find, modules
 from tfmlib.checking.exercise import HINTS, Exercise
-from tfmlib.checking.judge import BLANK, PASSED, Report, judge
+from tfmlib.checking.judge import Report, judge
 from tfmlib.checking.message import Item, Message
+from tfmlib.checking.outcome import Status
 
 __all__ = ["check", "hint", "progress", "solution"]
 
@@ -20,9 +21,9 @@ def check(id: str, answer: Callable) -> None:
     if exercise is None:
         return
     report = judge(exercise, answer)
-    if report.status != BLANK:
+    if report.status is not Status.BLANK:
         _attempted.add(exercise.id)
-        log.record(exercise.id, report.status)
+        log.record(exercise.id, report.status, report.mistake)
     feedback(report).show()
 
 
@@ -54,7 +55,7 @@ def solution(id: str) -> None:
 
 def progress() -> None:
     """Show how many exercises of each chapter are solved."""
-    solved = {id for id, events in log.events().items() if PASSED in events}
+    solved = {id for id, events in log.events().items() if Status.PASSED in events}
     chapters: dict[int, list[str]] = {}
     for exercise in all_exercises():
         chapters.setdefault(exercise.chapter, []).append(exercise.id)
@@ -70,26 +71,30 @@ def progress() -> None:
 def feedback(report: Report) -> Message:
     """A report as a message for the learner."""
     name = _name(report.exercise)
-    if report.status == BLANK:
+    if report.status is Status.BLANK:
         text = f'Write {report.exercise.signature}; hint("{report.exercise.id}") helps.'
         return Message(f"{name}: not attempted", (Item(text),))
-    lines = [Item(line.name, mark=line.met) for line in report.lines]
+    lines = [Item(line.name, mark=line.met, is_marked=True) for line in report.lines]
     if report.passed:
         return Message(f"{name}: passed", tuple(lines), tone="passed")
+    yours = f" Yours gives {report.yours}." if report.yours else ""
     told = (
         ("Expected", report.expected),
         ("Yours", report.problem),
         ("Diagnosis", report.diagnosis),
-        ("For example", report.example),
+        ("For example", report.input and f"{report.input.rstrip('.')}.{yours}"),
     )
     lines += [Item(text, label=label) for label, text in told if text]
+    if report.due:
+        lines.append(Item(report.due, label="What it should give", is_folded=True))
     return Message(f"{name}: not yet", tuple(lines), tone="failed")
 
 
 def solution_path(exercise: Exercise) -> str:
-    """Where the solved exercise stands, seen from a notebook."""
+    """Where the solved exercise is, seen from a notebook: JupyterLab opens it at its cell."""
     topic = modules()[exercise.chapter][5:].replace("_", "-")
-    return f"../solutions/{exercise.chapter:02}-{topic}.ipynb"
+    cell = f"sol-{exercise.id.replace('.', '-')}"
+    return f"../solutions/{exercise.chapter:02}-{topic}.ipynb#cell-id={cell}"
 
 
 def _name(exercise: Exercise) -> str:

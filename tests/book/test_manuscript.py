@@ -8,6 +8,8 @@ import pytest
 
 from book import compiler
 from book.manuscript import ManuscriptError, blank, read, read_all, solved
+from tfmlib import ref
+from tfmlib.checking.catalogue import all_exercises
 
 FRONT = """---
 jupytext:
@@ -190,6 +192,26 @@ def test_blank_keeps_everything_but_the_solution():
     ]
     assert "y = x" in solved(source)
     assert "###" not in solved(source) + blank(source)
+
+
+def test_a_blank_says_which_function_must_not_be_called():
+    source = "def f(x):\n    ### BEGIN SOLUTION\n    return x\n    ### END SOLUTION"
+    assert "# Your code here, without a call of ref.f or ref.g." in blank(
+        source, ["ref.f", "ref.g"]
+    )
+
+
+def test_every_rule_of_an_exercise_is_told_in_its_blank():
+    told = {}
+    for chapter in read_all(compiler.CHAPTERS):
+        notebook = compiler.learner_notebook(chapter)
+        told |= {
+            c.metadata["exercise"]: c.source for c in notebook.cells if "exercise" in c.metadata
+        }
+    for exercise in all_exercises():
+        rules = [rule.split(":")[0] for rule in exercise.forbidden]
+        names = [name for name in rules if name in dir(ref) and not name.startswith("_")]
+        assert all(f"ref.{name}" in told[exercise.id] for name in names), exercise.id
 
 
 def test_a_blank_raises_not_implemented(project):

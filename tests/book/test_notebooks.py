@@ -94,6 +94,7 @@ def nbval(path: Path) -> subprocess.CompletedProcess:
     )
 
 
+@pytest.mark.slow
 def test_a_wrong_stored_number_fails_and_names_the_cell(tmp_path):
     source = ROOT / "notebooks/04-queries-keys-values.ipynb"
     notebook = nbformat.read(source, 4)

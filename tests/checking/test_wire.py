@@ -1,6 +1,7 @@
 """Plain data crosses a pipe unchanged, and nothing else crosses at all."""
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -51,11 +52,27 @@ class Liar(float):
 
 @pytest.mark.parametrize(
     "value",
-    [object(), {1, 2}, 1j, Liar(3), len, np.array(["a"]), np.array([object()]), b"bytes"],
+    [object(), {1, 2}, 1j, Liar(3), len, np.array([1j]), range(10**9), b"bytes"],
     ids=lambda v: type(v).__name__,
 )
 def test_anything_else_is_foreign(value):
     assert isinstance(decode(encode(value)), Foreign)
+
+
+@pytest.mark.parametrize(
+    ("value", "crossed"),
+    [
+        (np.str_("a"), "a"),
+        ([np.str_("a")], ["a"]),
+        (np.array([["a", "b"]]), [["a", "b"]]),
+        (range(3), [0, 1, 2]),
+        (Counter("aab"), {"a": 2, "b": 1}),
+        (np.array([[1], [2, 3]], dtype=object), [[1], [2, 3]]),
+    ],
+    ids=["text", "texts", "array of texts", "range", "Counter", "ragged array"],
+)
+def test_what_is_as_good_as_plain_data_crosses_as_such(value, crossed):
+    assert decode(encode(value)) == crossed
 
 
 def test_an_object_whose_repr_raises_is_foreign():

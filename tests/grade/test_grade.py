@@ -17,12 +17,15 @@ import pytest
 
 from tfmlib.check import feedback
 from tfmlib.checking.catalogue import find
-from tfmlib.checking.judge import BLANK, FAILED, PASSED, judge
-from tfmlib.checking.verify import ROOT, cells
+from tfmlib.checking.judge import judge
+from tfmlib.checking.outcome import Status
 from tfmlib.grade import class_run as grading
 from tfmlib.grade import demo_class, marking, report, sandbox, submissions
 from tfmlib.grade.class_run import grade
-from tfmlib.grade.sandbox import Limits, make_stage
+from tfmlib.grade.levels import Limits
+from tfmlib.grade.stage import make_stage
+from tfmlib.support.notebooks import ROOT
+from tfmlib.support.notebooks import exercise_cells as cells
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux to shut in a process")
 SOLVED = {id: cell.source for id, cell in cells("solutions").items() if id.startswith("4.")}
@@ -110,14 +113,16 @@ def distorted(tmp_path_factory, level):
 @pytest.mark.parametrize("name", DISTORTED)
 def test_answers_are_found_however_the_cells_were_treated(distorted, name):
     result = distorted[0][name]
-    assert {id: mark.status for id, mark in result.marks.items()} == dict.fromkeys(SOLVED, PASSED)
+    assert {id: mark.status for id, mark in result.marks.items()} == dict.fromkeys(
+        SOLVED, Status.PASSED
+    )
 
 
 @linux
 def test_what_could_not_be_graded_is_said(distorted):
     results, base = distorted
     marks = results["partly"].marks
-    assert {id for id, mark in marks.items() if mark.status == marking.MISSING} == {"4.3", "4.5"}
+    assert {id for id, mark in marks.items() if mark.status == Status.MISSING} == {"4.3", "4.5"}
     page = (base / "out" / "feedback" / "partly.html").read_text(encoding="utf-8")
     assert "No function named attention_weights was found" in page
     assert "code cell 9: ValueError: &lt;b&gt;mine&lt;/b&gt;" in page
@@ -164,15 +169,15 @@ def test_the_demo_class_gets_the_marks_it_was_made_for(demo):
     made, graded, _ = demo
     assert demo_class.differences(made, graded) == []
     kinds = {planned.status for student in made.values() for planned in student.values()}
-    assert kinds == {PASSED, FAILED, BLANK}
+    assert kinds == {Status.PASSED, Status.FAILED, Status.BLANK}
 
 
 def test_a_demo_class_of_thirty_has_every_kind_of_answer_and_treatment():
     exercises = [find(id) for id in SOLVED]
     made = demo_class.plan(exercises, 30)
     assert len(made) == 30
-    assert {p.status for p in made["Ada"].values()} == {BLANK}
-    assert {p.status for p in made["Blaise"].values()} == {PASSED}
+    assert {p.status for p in made["Ada"].values()} == {Status.BLANK}
+    assert {p.status for p in made["Blaise"].values()} == {Status.PASSED}
     mistakes = {(id, p.mistake) for planned in made.values() for id, p in planned.items()}
     assert len(mistakes) > 30
 
@@ -185,7 +190,7 @@ def test_the_table_has_a_row_a_student_and_a_column_an_exercise(demo):
     assert [row["Student"] for row in rows] == sorted(made)
     for row in rows:
         points = [int(row[f"{id} {find(id).title}"]) for id in SOLVED]
-        assert points == [int(made[row["Student"]][id].status == PASSED) for id in SOLVED]
+        assert points == [int(made[row["Student"]][id].status == Status.PASSED) for id in SOLVED]
         assert int(row["Total"]) == sum(points)
     assert list(rows[0])[:5] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
 
@@ -195,13 +200,13 @@ def test_the_class_page_counts_and_puts_the_hardest_first(demo):
     made, _, base = demo
     page = (base / "out" / "class.html").read_text(encoding="utf-8")
     order = re.findall(r"<h2>Exercise (\d+\.\d+)", page)
-    solved = {id: sum(p[id].status == PASSED for p in made.values()) for id in SOLVED}
+    solved = {id: sum(p[id].status == Status.PASSED for p in made.values()) for id in SOLVED}
     assert [solved[id] for id in order] == sorted(solved.values())
     assert set(order) == set(SOLVED)
     for id, number in solved.items():
         section = page.split(f"<h2>Exercise {id} ")[1].split("<h2>")[0]
         assert f"<p>{number} solved" in section
-        wrong = [p[id].mistake for p in made.values() if p[id].status == FAILED]
+        wrong = [p[id].mistake for p in made.values() if p[id].status == Status.FAILED]
         for mistake in find(id).mistakes:
             told = f"{wrong.count(mistake.name)} ×</td><td>{html.escape(mistake.sentence)}"
             assert (told in section) == (mistake.name in wrong)
@@ -312,7 +317,9 @@ def test_a_grader_killed_midway_loses_nothing_and_leaves_nothing_running(
     grader.wait()
     patience = time.monotonic() + 10  # less than the cell that sleeps may take
     kept = {path: path.read_bytes() for path in results.glob("[!.]*.json")}
-    assert all(json.loads(data)["marks"]["4.1"]["status"] == PASSED for data in kept.values())
+    assert all(
+        json.loads(data)["marks"]["4.1"]["status"] == Status.PASSED for data in kept.values()
+    )
     while left := [path for path in below if path.exists()]:
         assert time.monotonic() < patience, left
         time.sleep(0.05)
@@ -354,7 +361,9 @@ def test_a_damaged_result_is_graded_again(tmp_path):
     for text in ("", "{", "[]", '{"student": "a"}', '{"student": "a", "marks": {"4.1": 3}}'):
         file.write_text(text)
         assert grading._known(file) is None
-    result = marking.Result("a", {"4.1": marking.Mark("4.1", PASSED, [("one", True)])}, ["note"])
+    result = marking.Result(
+        "a", {"4.1": marking.Mark("4.1", Status.PASSED, [("one", True)])}, ["note"]
+    )
     grading._save(file, result)
     assert grading._known(file).marks["4.1"].points == 1
 

@@ -15,10 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tfmlib.checking.verify import ROOT, cells
 from tfmlib.checking.wire import encode
 from tfmlib.grade.class_run import grade
-from tfmlib.grade.sandbox import BrokenError, Limits, Sandbox, as_reply, is_small
+from tfmlib.grade.levels import Limits
+from tfmlib.grade.sandbox import BrokenError, Sandbox, as_reply, is_small
+from tfmlib.support.notebooks import ROOT
+from tfmlib.support.notebooks import exercise_cells as cells
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux to shut in a process")
 

@@ -78,6 +78,7 @@ def number_run(tmp_path) -> tuple[Path, list[str]]:
     return tmp_path / "numbers", command
 
 
+@pytest.mark.slow
 def test_numbers_that_have_changed_and_text_for_them_are_refused(
     parallel_text, tmp_path, capsys, monkeypatch
 ):

@@ -1,26 +1,23 @@
-"""Judging an answer: run every expectation, and find out which known mistake explains a failure.
-
-A diagnosis is computed, never guessed: each known mistake is run on the very inputs on which the
-answer failed, and named only if it gives what the answer gave, on all of them.
-"""
+"""Judging an answer: every expectation, many drawn inputs, and the smallest that it fails on."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
-import numpy as np
+from tfmlib.checking import Answer, Args
+from tfmlib.checking.compare import describe, plain, same_value, show
+from tfmlib.checking.diagnose import diagnose, where_to_look
+from tfmlib.checking.exercise import Exercise, Expectation, require_met
+from tfmlib.checking.outcome import AnswerError, Outcome, Status
+from tfmlib.checking.runner import SECONDS, Reply, Runner
+from tfmlib.checking.trial import Call, Trial
+from tfmlib.checking.wire import Foreign
 
-from tfmlib.checking.catalogue import all_exercises
-from tfmlib.checking.exercise import Exercise
-from tfmlib.checking.runner import SECONDS, Reply, Runner, perform
-from tfmlib.checking.wire import Foreign, decode, encode
-
-PASSED, FAILED, BLANK = "passed", "failed", "not attempted"
-
-
-class AnswerError(Exception):
-    """What is wrong with a value, as a sentence for the learner."""
+AGAIN = 6  # calls that are made a second time
+THE_EXAMPLE = "the example of the exercise"
+DRAWN = "inputs of every size and kind"
+SAME_AGAIN = "the same input again gives the same"
+BY_ITSELF = "your own code, not the library's"
 
 
 @dataclass(frozen=True)
@@ -36,316 +33,211 @@ class Report:
     """All that `check` tells about an answer."""
 
     exercise: Exercise
-    status: str
+    status: Status
     lines: list[Line] = field(default_factory=list)
+    outcome: Outcome | None = None  # what went wrong
     expected: str = ""  # the first expectation that is not met, in words
     problem: str = ""  # what came instead
-    example: str = ""  # the answer's own value on the public example
+    input: str = ""  # the smallest input on which it is wrong, as a call
+    yours: str = ""  # what the answer gives there
+    due: str = ""  # and what it should give
     diagnosis: str = ""  # the sentence of the mistake that reproduces the answer
     mistake: str = ""  # that mistake's name
+    raised: str = ""  # the type of the exception, if one was raised
 
     @property
     def passed(self) -> bool:
-        return self.status == PASSED
+        return self.status is Status.PASSED
 
 
-@dataclass(frozen=True)
-class Call:
-    """One call of the answer: its inputs and what came of it."""
-
-    args: tuple
-    reply: Reply
-
-
-def judge(exercise: Exercise, answer: Callable, seconds: float = SECONDS) -> Report:
+def judge(exercise: Exercise, answer: Answer, seconds: float = SECONDS, seed: int = 0) -> Report:
     """Run the answer through every expectation of the exercise."""
     if not callable(answer):
-        return Report(
-            exercise,
-            FAILED,
-            problem=f"check expects your function itself, as in check({exercise.id!r}, "
-            f"{exercise.answer}), and got {_describe(_plain(answer))}.",
-        )
-    with Runner(answer, seconds) as runner:
-        return judge_calls(exercise, runner.call, name=getattr(answer, "__name__", ""))
+        call = f"check({exercise.id!r}, {exercise.answer})"
+        problem = AnswerError(Outcome.NOT_A_FUNCTION, call=call, got=describe(plain(answer)))
+        return Report(exercise, Status.FAILED, outcome=problem.outcome, problem=str(problem))
+    name = getattr(answer, "__name__", "")
+    with Runner(answer, seconds, exercise.forbidden) as runner:
+        return judge_calls(exercise, runner.call, name, seed, runner.call_afresh)
 
 
-def judge_calls(exercise: Exercise, call: Callable[[tuple], Reply], name: str = "") -> Report:
-    """The same for an answer known only by what its calls reply."""
-    log: list[Call] = []
-    answer = _recorder(call, log, keep_lists=exercise.answers_with_lists)
-    report = Report(exercise, PASSED)
-    for expectation in exercise.expectations:
-        if log and log[-1].reply.problem in ("blank", "signature", "endless", "died"):
+def judge_calls(
+    exercise: Exercise,
+    call: Callable[[Args], Reply],
+    name: str = "",
+    seed: int = 0,
+    call_afresh: Callable[[Args], Reply] | None = None,
+) -> Report:
+    """The same for an answer known only by what its calls reply.
+
+    `call_afresh` calls it as if for the first time, where that can be had.
+    """
+    trial = Trial(exercise, call)
+    report = Report(exercise, Status.PASSED)
+    failures: list[tuple[Expectation, AnswerError]] = []
+    for expectation in _expectations(exercise, trial, seed, call_afresh):
+        if trial.is_over:
             report.lines.append(Line(expectation.name, None))
             continue
-        problem = _unmet(expectation.test, answer)
+        problem = _unmet(expectation, trial)
+        if problem is not None and problem.outcome is Outcome.BLANK:
+            if not _works_elsewhere(trial):
+                return Report(exercise, Status.BLANK)
+            problem = trial.call_half_written()
         report.lines.append(Line(expectation.name, problem is None))
-        if problem is not None and report.status == PASSED:
-            report.status, report.expected, report.problem = FAILED, expectation.words, problem
-        if log and log[-1].reply.problem == "blank":
-            return Report(exercise, BLANK)
-    if report.status == FAILED:
-        report.mistake, report.diagnosis = diagnose(exercise, log, name)
-        report.example = _example_text(exercise, call, report.problem)
+        if problem is not None:
+            failures.append((expectation, problem))
+    if failures:
+        _explain(report, trial, failures, name)
     return report
 
 
-def _unmet(test: Callable, answer: Callable) -> str | None:
-    """The sentence that says how an expectation is not met; None when it is."""
+def refuses(exercise: Exercise, answer: Answer, seconds: float = SECONDS, seed: int = 0) -> bool:
+    """Whether an answer fails, found out as soon as it does, without a word on why."""
+    with Runner(answer, seconds, exercise.forbidden) as runner:
+        trial = Trial(exercise, runner.call, most_wrong=1)
+        return any(
+            _unmet(expectation, trial) is not None
+            for expectation in _expectations(exercise, trial, seed, None)
+        )
+
+
+def _works_elsewhere(trial: Trial) -> bool:
+    """Whether an answer that begins with NotImplementedError returns on other inputs."""
+    replies = [trial.call(case.args or ()) for case in trial.exercise.cases]
+    return any(reply.problem is None for reply in replies)
+
+
+# --- what is expected ---------------------------------------------------------------------------
+
+
+def _expectations(
+    exercise: Exercise, trial: Trial, seed: int, call_afresh: Callable[[Args], Reply] | None
+) -> list[Expectation]:
+    """All that an answer must do: what the chapter says, and what is asked of every answer."""
+    example = exercise.example
+    first = Expectation(
+        THE_EXAMPLE, example.words, lambda a: exercise.require(a(*example.args), example.args)
+    )
+    found = [first, *exercise.expectations]
+    if exercise.draw is not None:
+        words = "a right value on every input that the exercise allows"
+        found.append(Expectation(DRAWN, words, lambda answer: _agrees_on_draws(trial, seed)))
+    again = "nothing is kept from one call to the next"
+    found.append(Expectation(SAME_AGAIN, again, lambda _: _is_the_same_again(trial, call_afresh)))
+    if exercise.forbidden:
+        own = "written out, without the function that does it already"
+        found.append(Expectation(BY_ITSELF, own, lambda _: _is_by_itself(trial)))
+    return found
+
+
+def _unmet(expectation: Expectation, trial: Trial) -> AnswerError | None:
+    """How an expectation is not met; None when it is."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a test that computes with wrong values
-            verdict = test(answer)
-            holds = verdict is None or bool(verdict)
+            require_met(expectation.test(trial.answer))
     except AnswerError as problem:
-        return str(problem)
+        return problem
     except Exception as error:
         # The values were plain, yet the test could not compute with them: a wrong kind of value.
-        return f"Your values could not be used: {type(error).__name__}: {error}"
-    return None if holds else "This does not hold for your function."
+        return AnswerError(Outcome.UNUSABLE, error=f"{type(error).__name__}: {error}")
+    return None
 
 
-def _recorder(call: Callable[[tuple], Reply], log: list[Call], keep_lists: bool) -> Callable:
-    """The answer as a test sees it: returns a usable value or raises an AnswerError."""
-
-    def answer(*args: Any) -> Any:
-        reply = call(args)
-        log.append(Call(decode(encode(args)), reply))
-        value = usable(reply)
-        if isinstance(value, list | tuple) and not keep_lists and as_array(value) is not None:
-            return as_array(value)  # a list where an array is due is as good
-        return value
-
-    return answer
-
-
-def usable(reply: Reply) -> Any:
-    """The value of a reply that has one and kept its hands off the inputs."""
-    if reply.problem:
-        raise AnswerError(reply.sentence)
-    if reply.changed:
-        raise AnswerError("It changed its input in place: work on a copy, or build a new array.")
-    if reply.value is None and reply.printed:
-        raise AnswerError(
-            "It printed a value and returned None: end with `return`, not with print."
-        )
-    if reply.value is None:
-        raise AnswerError("It returned None: is there a `return` at its end?")
-    if isinstance(reply.value, Foreign):
-        raise AnswerError(
-            f"It returned {_describe(reply.value)}: return an array, a number or a list."
-        )
-    return reply.value
-
-
-# --- comparing values ---------------------------------------------------------------------------
-
-
-def require_same(value: Any, expected: Any, tolerance: float = 1e-6) -> None:
-    """Raise the AnswerError that says how a value differs, without telling the right one."""
-    if isinstance(expected, str | dict | type(None)):
-        if type(value) is not type(expected):
-            raise AnswerError(f"Expected {_describe(expected)}, got {_describe(value)}.")
-        if value != expected:
-            raise AnswerError(f"It returned {_describe(value)}, which is not right.")
-    elif isinstance(expected, list | tuple) and as_array(expected) is None:
-        _require_same_items(value, expected, tolerance)
-    else:
-        _require_same_array(value, expected, tolerance)
-
-
-def _require_same_items(value: Any, expected: list | tuple, tolerance: float) -> None:
-    if not isinstance(value, list | tuple):
-        raise AnswerError(f"Expected {_describe(expected)}, got {_describe(value)}.")
-    if len(value) != len(expected):
-        raise AnswerError(f"Expected {len(expected)} items, got {len(value)}.")
-    for index, (one, other) in enumerate(zip(value, expected, strict=True)):
+def _agrees_on_draws(trial: Trial, seed: int) -> None:
+    """Try all draws, or as many as it takes to know what is wrong; raise the first problem."""
+    before = len(trial.calls)
+    for args in trial.exercise.inputs(seed):
         try:
-            require_same(one, other, tolerance)
-        except AnswerError as problem:
-            raise AnswerError(f"Item {index}: {problem}") from None
+            trial.answer(*args)
+        except AnswerError:
+            if trial.is_over:
+                break
+        if sum(call.fault is not None for call in trial.calls[before:]) >= trial.most_wrong:
+            break
+    for call in trial.calls[before:]:
+        if call.fault is not None:
+            raise call.fault
 
 
-def _require_same_array(value: Any, expected: Any, tolerance: float) -> None:
-    expected = np.asarray(expected)
-    array = as_array(value)
-    if array is None:
-        raise AnswerError(f"Expected {_describe(expected)}, got {_describe(value)}.")
-    if array.shape != expected.shape:
-        raise AnswerError(f"Expected shape {expected.shape}, got {array.shape}.")
-    bad = ~np.isfinite(array) & np.isfinite(expected)
-    if bad.any():
-        raise AnswerError(f"It gives NaN or infinity in {bad.sum()} of {array.size} places.")
-    loose = np.isclose(array, expected, rtol=1e-4, atol=1e-5, equal_nan=True)
-    if loose.all() and not _same_kind(value, array, expected):
-        raise AnswerError(
-            f"The values are right, but their type is {array.dtype} and should be {expected.dtype}."
-        )
-    close = np.isclose(array, expected, rtol=tolerance, atol=tolerance, equal_nan=True)
-    if not close.all():
-        where = tuple(int(i) for i in np.argwhere(~close)[0])
-        place = f", first at index {list(where)}" if where else ""
-        raise AnswerError(f"{(~close).sum()} of {array.size} values are not right{place}.")
+def _is_the_same_again(trial: Trial, call_afresh: Callable[[Args], Reply] | None) -> None:
+    """Call again, in another order, and what went wrong also as if for the first time."""
+    returned = [call for call in trial.calls if not _is_opaque(call.reply)]
+    chosen = returned[:: max(1, len(returned) // AGAIN)][::-1]
+    replies = [(call, trial.call(call.args)) for call in chosen]
+    if call_afresh is not None and trial.wrong:
+        smallest = min(trial.wrong, key=lambda call: call.size)
+        if not _is_opaque(smallest.reply):
+            replies.append((smallest, call_afresh(smallest.args)))
+    for call, reply in replies:
+        if reply.problem is not None or not same_value(call.reply.value, reply.value):
+            raise AnswerError(Outcome.MEMORY)
 
 
-def _same_kind(value: Any, array: np.ndarray, expected: np.ndarray) -> bool:
-    if expected.dtype.kind == "f":
-        # A list of whole numbers is as good as an array of floats; float32 has lost digits.
-        return array.dtype == np.float64 or not isinstance(value, np.ndarray)
-    if expected.dtype.kind in "iu":
-        return array.dtype.kind in "iu"
-    return array.dtype.kind == expected.dtype.kind
+def _is_opaque(reply: Reply) -> bool:
+    """Whether nothing came of a call that could be compared with what comes of another."""
+    return reply.problem is not None or isinstance(reply.value, Foreign)
 
 
-def as_array(value: Any) -> np.ndarray | None:
-    """A number, array or nested list of numbers as an array; None for anything else."""
-    if not _is_numeric(value):
-        return None
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        return None
-    return array if array.dtype.kind in "biuf" else None
+def _is_by_itself(trial: Trial) -> None:
+    used = next((call.reply.used for call in trial.calls if call.reply.used), "")
+    if used:
+        raise AnswerError(Outcome.FORBIDDEN, name=used)
 
 
-def _is_numeric(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return bool(value) and all(_is_numeric(item) for item in value)
-    return isinstance(value, bool | int | float | np.ndarray | np.generic)
+# --- what to tell -------------------------------------------------------------------------------
 
 
-def _plain(value: Any) -> Any:
-    return decode(encode(value))
+def _explain(
+    report: Report, trial: Trial, failures: list[tuple[Expectation, AnswerError]], name: str
+) -> None:
+    """Choose what the learner reads: one problem, the smallest input that shows it, and why."""
+    report.status = Status.FAILED
+    expectation, problem = failures[0]
+    counterexample = _counterexample(trial)
+    by_memory = [p for _, p in failures if p.outcome is Outcome.MEMORY]
+    if by_memory:
+        expectation, problem = next(f for f in failures if f[1] is by_memory[0])
+    elif counterexample is not None and counterexample.fault is not None:
+        problem = counterexample.fault
+        _show(report, counterexample)
+    report.outcome, report.problem = problem.outcome, str(problem)
+    report.raised = counterexample.reply.raised if counterexample else ""
+    if counterexample is None or by_memory:
+        report.expected = expectation.words
+    if not by_memory and trial.wrong:
+        found = diagnose(trial, name)
+        report.mistake = found.mistake
+        report.diagnosis = found.sentence or where_to_look(trial)
 
 
-def _describe(value: Any) -> str:
-    """A value's kind in words: 'an array of shape (2, 3)', 'a string'."""
-    if isinstance(value, Foreign):
-        return f"something of type {value.type_name}"
-    if isinstance(value, np.ndarray) and value.ndim:
-        return f"an array of shape {value.shape}"
-    if isinstance(value, bool | np.bool_):
-        return "True or False"
-    if isinstance(value, int | float | np.number | np.ndarray):
-        return "a number"
-    names = {str: "a string", list: "a list", tuple: "a tuple", dict: "a dict", type(None): "None"}
-    return names.get(type(value), f"something of type {type(value).__name__}")
+def _counterexample(trial: Trial) -> Call | None:
+    """The public example, if the answer is wrong there, else the smallest input of all."""
+    example = plain(trial.exercise.example.args)
+    for call in trial.wrong:
+        if same_value(call.args, example):
+            return call
+    return min(trial.wrong, key=lambda call: call.size, default=None)
 
 
-# --- diagnosis ----------------------------------------------------------------------------------
-
-
-def diagnose(exercise: Exercise, log: list[Call], name: str = "") -> tuple[str, str]:
-    """The name and sentence of what explains the answer's values; empty when nothing does."""
-    for mistake in exercise.mistakes:
-        if reproduces(mistake.function, log):
-            return mistake.name, mistake.sentence
-    return next(_general(exercise, log, name), ("", ""))
-
-
-def reproduces(function: Callable, log: list[Call], digits=(None, 2, 3, 4, 5, 6)) -> bool:
-    """Whether the function gives what the answer gave, on every call of the log.
-
-    `digits` are the roundings to allow for; None is none.
-    """
-    pairs = [(call.reply, perform(function, decode(encode(call.args)))) for call in log]
-    return any(all(_same_outcome(given, other, n) for given, other in pairs) for n in digits)
-
-
-def _same_outcome(given: Reply, other: Reply, digits: int | None) -> bool:
-    if given.problem or other.problem:
-        return given.problem == other.problem and given.raised == other.raised
-    if given.changed != other.changed:
-        return False
-    value, expected = given.value, _plain(other.value)
-    if digits is not None:
-        expected = _rounded(expected, digits)
-    return same_value(value, expected)
-
-
-def same_value(value: Any, expected: Any) -> bool:
-    """Equal to within float rounding, whatever the dtype and the kind of sequence."""
-    one, other = as_array(value), as_array(expected)
-    if one is not None and other is not None:
-        if one.dtype.kind in "biu" and other.dtype.kind in "biu":
-            return np.array_equal(one, other)
-        return one.shape == other.shape and np.allclose(
-            one, other, rtol=1e-5, atol=1e-8, equal_nan=True
-        )
-    if isinstance(value, list | tuple) and isinstance(expected, list | tuple):
-        return len(value) == len(expected) and all(map(same_value, value, expected))
-    return type(value) is type(expected) and value == expected
-
-
-def _rounded(value: Any, digits: int) -> Any:
-    array = as_array(value)
-    if array is not None and array.dtype.kind == "f":
-        return np.round(array, digits)
-    return value
-
-
-def _general(exercise: Exercise, log: list[Call], name: str) -> Iterator[tuple[str, str]]:
-    """Mistakes that any exercise can meet, found by the same means."""
-    others = [e for e in all_exercises() if e.chapter == exercise.chapter and e is not exercise]
-    for other in others:
-        if other.answer == name != exercise.answer:
-            yield "other exercise", f"This is an answer to exercise {other.id} ({other.title})."
-    if all(call.reply.problem for call in log):
-        return  # nothing was returned that could be compared
-    oracle = exercise.oracle
-    if oracle is not None and not reproduces(oracle, log, digits=(None,)):
-        if reproduces(oracle, log, digits=(1, 2, 3, 4, 5, 6)):
-            yield "rounded", "Your values are right but rounded: return them as they are."
-        for change, sentence in _CHANGES.items():
-            if reproduces(_then(oracle, change), log):
-                yield change.__name__, sentence
-    for other in others:
-        if other.oracle is not None and reproduces(other.oracle, log):
-            yield "other exercise", f"This is an answer to exercise {other.id} ({other.title})."
-
-
-def _then(oracle: Callable, change: Callable) -> Callable:
-    return lambda *args: change(oracle(*args))
-
-
-def transposed(value: Any) -> Any:
-    return np.swapaxes(value, -1, -2)
-
-
-def negated(value: Any) -> Any:
-    return -np.asarray(value)
-
-
-_CHANGES = {
-    transposed: "Your values are right but transposed: rows and columns have changed places.",
-    negated: "Your values are right but for their sign.",
-}
-
-
-# --- the public example -------------------------------------------------------------------------
-
-
-def _example_text(exercise: Exercise, call: Callable[[tuple], Reply], told: str) -> str:
-    """The public example, with the answer's own value or a problem that was not told yet."""
-    try:
-        given = " Yours gives " + show(usable(call(exercise.example.args))) + "."
-    except AnswerError as problem:
-        given = "" if str(problem)[:30] == told[:30] else f" Yours: {problem}"
-    return exercise.example.words + given
-
-
-def show(value: Any) -> str:
-    """A value in few words: arrays rounded to four digits and cut.
-
-    >>> show(np.array([0.62245933, 0.37754067]))
-    '[0.6225, 0.3775]'
-    """
-    if isinstance(value, np.ndarray | np.generic):
-        text = np.array2string(
-            np.asarray(value), precision=4, separator=", ", suppress_small=True, threshold=24
-        )
+def _show(report: Report, call: Call) -> None:
+    exercise = report.exercise
+    if same_value(call.args, plain(exercise.example.args)):
+        report.input = exercise.example.words
     else:
-        text = repr(value)
-    text = " ".join(text.split())
-    return text if len(text) <= 240 else text[:237] + "..."
+        report.input = as_call(exercise, call.args)
+        if exercise.oracle is not None:
+            report.due = show(exercise.oracle(*call.args))
+    if call.reply.problem is None:
+        report.yours = show(call.reply.value)
+
+
+def as_call(exercise: Exercise, args: Args) -> str:
+    """A call with its arguments, as a learner would write it."""
+    names = [n.split("=")[0].strip() for n in exercise.signature.split("(", 1)[1][:-1].split(",")]
+    names += [""] * (len(args) - len(names))
+    given = ", ".join(
+        f"{name}={show(arg)}" if name else show(arg) for name, arg in zip(names, args, strict=False)
+    )
+    return f"{exercise.answer}({given})"

@@ -7,6 +7,7 @@ forms cannot come to differ.
 import html
 import sys
 from dataclasses import dataclass
+from typing import Any
 
 MARKS = {True: ("✓", "met"), False: ("✗", "not met"), None: ("·", "not reached")}
 # Borders only: text keeps the page's own colour, so it reads in light and in dark.
@@ -19,8 +20,10 @@ class Item:
 
     text: str
     label: str = ""
-    mark: bool | str | None = ""  # True, False or None for an expectation
+    mark: bool | None = None  # of an expectation: met, not met, not reached
+    is_marked: bool = False
     link: str = ""
+    is_folded: bool = False  # to be opened by whoever wants to know
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Message:
     def __str__(self) -> str:
         return "\n".join([self.title, *("  " + _item_text(item) for item in self.items)])
 
-    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/plain": str(self), "text/html": self.html()}
 
     def html(self) -> str:
@@ -55,7 +58,7 @@ class Message:
         if shell is not None and hasattr(shell, "kernel"):
             from IPython.display import display
 
-            display(self)
+            display(self)  # type: ignore[no-untyped-call]  # IPython's own
             return
         try:
             print(self)
@@ -64,16 +67,21 @@ class Message:
 
 
 def _item_text(item: Item) -> str:
-    if item.mark != "":
+    if item.is_marked:
         return f"{MARKS[item.mark][0]} {item.text}"
     text = f"{item.label}: {item.text}" if item.label else item.text
     return f"{text} {item.link}" if item.link else text
 
 
 def _item_html(item: Item) -> str:
-    if item.mark != "":
+    if item.is_marked:
         sign, name = MARKS[item.mark]
         return f'<span role="img" aria-label="{name}">{sign}</span> {html.escape(item.text)}'
+    if item.is_folded:
+        return (
+            f"<details><summary>{html.escape(item.label)}:</summary> "
+            f"<code>{html.escape(item.text)}</code></details>"
+        )
     label = f"<strong>{html.escape(item.label)}:</strong> " if item.label else ""
     link = f' <a href="{html.escape(item.link)}">{html.escape(item.link)}</a>' if item.link else ""
     return label + html.escape(item.text) + link

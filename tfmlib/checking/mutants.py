@@ -9,8 +9,9 @@ import ast
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
-OPERATORS = {
+OPERATORS: dict[type[ast.operator], list[type[ast.operator]]] = {
     ast.Add: [ast.Sub],
     ast.Sub: [ast.Add],
     ast.Mult: [ast.Div, ast.Add],
@@ -22,7 +23,7 @@ OPERATORS = {
     ast.BitAnd: [ast.BitOr],
     ast.BitOr: [ast.BitAnd],
 }
-COMPARISONS = {
+COMPARISONS: dict[type[ast.cmpop], list[type[ast.cmpop]]] = {
     ast.Lt: [ast.LtE, ast.Gt],
     ast.LtE: [ast.Lt, ast.GtE],
     ast.Gt: [ast.GtE, ast.Lt],
@@ -56,6 +57,7 @@ class Mutant:
 
     change: str
     source: str
+    kind: str  # what was changed, in words
 
 
 def mutants(source: str) -> list[Mutant]:
@@ -67,7 +69,7 @@ def mutants(source: str) -> list[Mutant]:
     tree = ast.parse(source)
     made: dict[str, Mutant] = {}
     for position, node in enumerate(ast.walk(tree)):
-        for change in _changes(node):
+        for kind, change in _changes(node):
             mutated = copy.deepcopy(tree)
             twin = next(n for i, n in enumerate(ast.walk(mutated)) if i == position)
             if not _apply(mutated, twin, change):
@@ -75,11 +77,11 @@ def mutants(source: str) -> list[Mutant]:
             _fill_empty_bodies(mutated)
             text = ast.unparse(ast.fix_missing_locations(mutated))
             if text != ast.unparse(tree) and text not in made:
-                made[text] = Mutant(_difference(ast.unparse(tree), text), text)
+                made[text] = Mutant(_difference(ast.unparse(tree), text), text, kind)
     return list(made.values())
 
 
-Change = Callable[[ast.AST], ast.AST | None]
+Change = Callable[[Any], Any]
 
 
 def _apply(tree: ast.AST, twin: ast.AST, change: Change) -> bool:
@@ -99,8 +101,8 @@ def _apply(tree: ast.AST, twin: ast.AST, change: Change) -> bool:
 
 def _fill_empty_bodies(tree: ast.AST) -> None:
     for node in ast.walk(tree):
-        if isinstance(getattr(node, "body", None), list) and not node.body:
-            node.body = [ast.Pass()]
+        if getattr(node, "body", None) == []:
+            vars(node)["body"] = [ast.Pass()]
 
 
 def _difference(before: str, after: str) -> str:
@@ -117,16 +119,16 @@ def _difference(before: str, after: str) -> str:
 # --- the kinds of change ------------------------------------------------------------------------
 
 
-def _changes(node: ast.AST) -> Iterator[Change]:
-    """All changes that this node allows."""
-    for kind, changes in _KINDS:
+def _changes(node: ast.AST) -> Iterator[tuple[str, Change]]:
+    """All changes that this node allows, each with its kind in words."""
+    for kind, changes, words in _KINDS:
         if isinstance(node, kind):
-            yield from changes(node)
+            yield from ((words, change) for change in changes(node))
 
 
 def _operator(node: ast.BinOp | ast.AugAssign) -> Iterator[Change]:
     for other in OPERATORS.get(type(node.op), []):
-        yield lambda n, other=other: _with(n, op=other())
+        yield _bind(lambda n, other: _with(n, op=other()), other)
 
 
 def _dropped_term(node: ast.BinOp) -> Iterator[Change]:
@@ -136,18 +138,18 @@ def _dropped_term(node: ast.BinOp) -> Iterator[Change]:
 
 def _comparison(node: ast.Compare) -> Iterator[Change]:
     for other in COMPARISONS.get(type(node.ops[0]), []):
-        yield lambda n, other=other: _with(n, ops=[other(), *n.ops[1:]])
+        yield _bind(lambda n, other: _with(n, ops=[other(), *n.ops[1:]]), other)
 
 
 def _boolean(node: ast.BoolOp) -> Iterator[Change]:
     yield lambda n: _with(n, op=ast.Or() if isinstance(n.op, ast.And) else ast.And())
     for index in range(len(node.values)):
-        yield lambda n, index=index: _only(n.values, index)
+        yield _bind(_without, index)
 
 
-def _only(values: list[ast.expr], dropped: int) -> ast.expr:
-    kept = [value for i, value in enumerate(values) if i != dropped]
-    return kept[0] if len(kept) == 1 else ast.BoolOp(ast.And(), kept)
+def _without(node: ast.BoolOp, dropped: int) -> ast.expr:
+    kept = [value for i, value in enumerate(node.values) if i != dropped]
+    return kept[0] if len(kept) == 1 else ast.BoolOp(node.op, kept)
 
 
 def _unary(node: ast.UnaryOp) -> Iterator[Change]:
@@ -173,21 +175,13 @@ def _call(node: ast.Call) -> Iterator[Change]:
     elif isinstance(node.func, ast.Attribute) and not node.args:
         yield lambda n: n.func.value
     for index in range(len(node.args) - 1):
-        yield lambda n, i=index: _with(
-            n, args=[*n.args[:i], n.args[i + 1], n.args[i], *n.args[i + 2 :]]
-        )
+        yield _bind(_with_arguments_swapped, index)
     for index in range(len(node.keywords)):
-        yield lambda n, i=index: _with(n, keywords=n.keywords[:i] + n.keywords[i + 1 :])
+        yield _bind(lambda n, i: _with(n, keywords=n.keywords[:i] + n.keywords[i + 1 :]), index)
     if isinstance(node.func, ast.Name) and node.func.id == "range":
         for index in range(len(node.args)):
             for step in (ast.Add(), ast.Sub()):
-                yield lambda n, i=index, step=step: _with(
-                    n,
-                    args=[
-                        ast.BinOp(a, step, ast.Constant(1)) if j == i else a
-                        for j, a in enumerate(n.args)
-                    ],
-                )
+                yield _bind(_with_argument_moved, index, step)
 
 
 def _method_chain(node: ast.Call) -> Iterator[Change]:
@@ -216,9 +210,7 @@ def _slice(node: ast.Slice) -> Iterator[Change]:
         bound = getattr(node, side)
         if bound is not None and not isinstance(bound, ast.Constant):
             for step in (ast.Add(), ast.Sub()):
-                yield lambda n, side=side, step=step: _with(
-                    n, **{side: ast.BinOp(getattr(n, side), step, ast.Constant(1))}
-                )
+                yield _bind(_with_bound_moved, side, step)
     if node.step is not None:
         yield lambda n: _with(n, step=None)
 
@@ -234,24 +226,42 @@ def _condition(node: ast.If | ast.IfExp | ast.While) -> Iterator[Change]:
         yield lambda n: _with(n, test=ast.Constant(False))
 
 
-def _with(node: ast.AST, **fields) -> ast.AST:
+def _bind(change: Callable[..., Any], *values: Any) -> Change:
+    """A change that is told more than the node; a loop's variable would have moved on by then."""
+    return lambda node: change(node, *values)
+
+
+def _with_arguments_swapped(node: ast.Call, i: int) -> ast.AST:
+    return _with(node, args=[*node.args[:i], node.args[i + 1], node.args[i], *node.args[i + 2 :]])
+
+
+def _with_argument_moved(node: ast.Call, i: int, step: ast.operator) -> ast.AST:
+    moved = ast.BinOp(node.args[i], step, ast.Constant(1))
+    return _with(node, args=[*node.args[:i], moved, *node.args[i + 1 :]])
+
+
+def _with_bound_moved(node: ast.Slice, side: str, step: ast.operator) -> ast.AST:
+    return _with(node, **{side: ast.BinOp(getattr(node, side), step, ast.Constant(1))})
+
+
+def _with(node: ast.AST, **fields: Any) -> ast.AST:
     for name, value in fields.items():
         setattr(node, name, value)
     return node
 
 
-_KINDS = [
-    ((ast.BinOp, ast.AugAssign), _operator),
-    (ast.BinOp, _dropped_term),
-    (ast.Compare, _comparison),
-    (ast.BoolOp, _boolean),
-    (ast.UnaryOp, _unary),
-    (ast.Constant, _constant),
-    (ast.Call, _call),
-    (ast.Call, _method_chain),
-    (ast.Attribute, _attribute),
-    (ast.Name, _name),
-    (ast.Slice, _slice),
-    ((ast.AugAssign, ast.If, ast.Continue, ast.Break), _statement),
-    ((ast.If, ast.IfExp, ast.While), _condition),
+_KINDS: list[tuple[Any, Callable[[Any], Iterator[Change]], str]] = [
+    ((ast.BinOp, ast.AugAssign), _operator, "an operator"),
+    (ast.BinOp, _dropped_term, "a term left out"),
+    (ast.Compare, _comparison, "a comparison"),
+    (ast.BoolOp, _boolean, "a condition"),
+    (ast.UnaryOp, _unary, "a sign"),
+    (ast.Constant, _constant, "a constant, an axis or an index"),
+    (ast.Call, _call, "a call or the order of its arguments"),
+    (ast.Call, _method_chain, "a call left out"),
+    (ast.Attribute, _attribute, "which function is called"),
+    (ast.Name, _name, "which function is called"),
+    (ast.Slice, _slice, "the bound of a slice"),
+    ((ast.AugAssign, ast.If, ast.Continue, ast.Break), _statement, "a statement left out"),
+    ((ast.If, ast.IfExp, ast.While), _condition, "a condition"),
 ]

@@ -18,13 +18,18 @@ def path() -> Path | None:
     return None if place == "off" else Path(place)
 
 
-def record(id: str, event: str) -> None:
-    """Add one line; a folder that cannot be written to is no reason to stop a learner."""
-    if path() is None:
+def record(id: str, event: str, mistake: str = "") -> None:
+    """Add one line, with the name of the mistake if one is known.
+
+    A folder that cannot be written to is no reason to stop a learner.
+    """
+    place = path()
+    if place is None:
         return
-    line = json.dumps({"exercise": id, "event": event, "time": round(time.time())}) + "\n"
+    entry = {"exercise": id, "event": event, "time": round(time.time())}
+    line = json.dumps(entry | ({"mistake": mistake} if mistake else {})) + "\n"
     try:
-        descriptor = os.open(path(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         try:
             os.write(descriptor, line.encode())
         finally:
@@ -36,9 +41,10 @@ def record(id: str, event: str) -> None:
 def events() -> dict[str, set[str]]:
     """Exercise id -> what happened to it so far: "failed", "passed"."""
     found: dict[str, set[str]] = {}
-    if path() is None or not path().is_file():
+    place = path()
+    if place is None or not place.is_file():
         return found
-    for line in path().read_text(encoding="utf-8", errors="replace").splitlines():
+    for line in place.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             entry = json.loads(line)
             found.setdefault(str(entry["exercise"]), set()).add(str(entry["event"]))

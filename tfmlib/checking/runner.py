@@ -6,122 +6,271 @@ process and is interrupted between two Python instructions.
 """
 
 import _thread
+import builtins
 import contextlib
+import dis
 import inspect
 import io
 import linecache
 import os
-import select
 import signal
-import struct
 import sys
 import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from tfmlib.checking.wire import WireError, decode, encode
+from tfmlib.checking import Answer, Args
+from tfmlib.checking.outcome import FINAL, Outcome, tell
+from tfmlib.checking.pipe import is_ready, receive, send
+from tfmlib.checking.wire import decode, encode
 
-SECONDS = 4.0  # for one call of an answer
-MAX_REPLY = 64 * 2**20
-MAX_PRINTED = 2_000
+SECONDS = 4.0  # of computing, for one call of an answer
+FIRST_CALL = 5  # times as long: it may import a library
+SECONDS_IN_ALL = 60.0  # of computing, for all calls of a check
+MEMORY_BYTES = 4 * 2**30  # more than the process has already
+MAX_PRINTED = 2_000  # characters that are kept
+FLOOD = 2_000_000  # characters that no answer needs to print
+LIBRARIES = ("tfmlib", "torch", "scipy", "sklearn", "transformers", "jax", "tensorflow")
 
 HAS_SAFE_FORK = sys.platform == "linux"
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What came of one call: a value, or a problem of a known kind with its sentence."""
+    """What came of one call: a value, or a problem with its sentence."""
 
     value: Any = None
-    problem: str | None = None  # "blank", "raised", "signature", "endless", "died"
+    problem: Outcome | None = None
     sentence: str = ""
     raised: str = ""  # the exception's type
+    message: str = ""  # what it said
+    operation: str = ""  # which instruction failed, so that two errors can be told apart
     printed: str = ""
     changed: bool = False  # the call changed its inputs in place
+    drew: bool = False  # the call showed a figure
+    used: str = ""  # a library's function that the exercise forbids
+
+    def as_data(self) -> dict[str, Any]:
+        """The fields as plain data."""
+        return {**vars(self), "problem": self.problem and self.problem.value}
+
+    @classmethod
+    def from_data(cls, fields: dict[str, Any]) -> "Reply":
+        """The reply that `as_data` described."""
+        problem = fields["problem"]
+        return cls(**{**fields, "problem": problem and Outcome(problem)})
 
 
-def perform(answer: Callable, args: tuple) -> Reply:
+# --- one call -----------------------------------------------------------------------------------
+
+
+def perform(answer: Answer, args: Args, forbidden: frozenset[str] = frozenset()) -> Reply:
     """Call the answer once, here and now."""
     try:
         inspect.signature(answer).bind(*args)
     except TypeError:
-        return Reply(problem="signature", sentence=_signature_sentence(answer, args))
+        return _problem(Outcome.SIGNATURE, **_signature(answer, args))
     except ValueError:
         pass  # a builtin that tells no signature: the call will show
     before = encode(args)
-    out = io.StringIO()
+    stage = _Stage(forbidden)
     try:
-        with _quiet(out):
+        with stage:
             value = answer(*args)
     except NotImplementedError:
-        return Reply(problem="blank", sentence="not attempted")
+        return _problem(Outcome.BLANK)
+    except _InputAskedError:
+        return _problem(Outcome.ASKED)
+    except _FloodError:
+        return _problem(Outcome.FLOODED, most=FLOOD)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        sentence = f"It raised {_short(error)}{_own_line(answer, error)}"
-        return Reply(
-            problem="raised",
-            sentence=sentence,
-            raised=type(error).__name__,
-            printed=out.getvalue()[:MAX_PRINTED],
-        )
-    changed = encode(args) != before
-    return Reply(value=value, printed=out.getvalue()[:MAX_PRINTED], changed=changed)
+        return _raised(answer, error, stage)
+    if inspect.iscoroutine(value):
+        value.close()
+        return _problem(Outcome.COROUTINE)
+    return Reply(
+        value=value,
+        printed=stage.printed,
+        changed=encode(args) != before,
+        drew=stage.drew,
+        used=stage.used,
+    )
+
+
+def _problem(outcome: Outcome, **facts: Any) -> Reply:
+    return Reply(problem=outcome, sentence=tell(outcome, **facts))
+
+
+def _signature(answer: Answer, args: Args) -> dict[str, Any]:
+    takes = f"{getattr(answer, '__name__', 'your function')}{inspect.signature(answer)}"
+    return {"count": len(args), "plural": "s" if len(args) != 1 else "", "yours": takes}
+
+
+def _raised(answer: Answer, error: BaseException, stage: "_Stage") -> Reply:
+    message = " ".join(str(error).split())[:200]
+    name = type(error).__name__
+    own = _own_frame(answer, error)
+    where = _own_line(*own) if own else "."
+    return Reply(
+        problem=Outcome.RAISED,
+        sentence=tell(Outcome.RAISED, error=f"{name}: {message}" if message else name, where=where),
+        raised=name,
+        message=message,
+        operation=_operation(own[0]) if own else "",
+        printed=stage.printed,
+        used=stage.used,
+    )
+
+
+def _own_frame(answer: Answer, error: BaseException) -> tuple[TracebackType, CodeType] | None:
+    """The innermost place in the learner's own file at which the error passed."""
+    code = getattr(answer, "__code__", None)
+    found, at = None, error.__traceback__
+    while at is not None and code is not None:
+        if at.tb_frame.f_code.co_filename == code.co_filename:
+            found = at
+        at = at.tb_next
+    return (found, code) if found is not None and code is not None else None
+
+
+def _own_line(at: TracebackType, code: CodeType) -> str:
+    """The line of the learner's own file in which the error arose."""
+    frame = traceback.extract_tb(at, limit=1)[0]
+    line = frame.line or linecache.getline(frame.filename, frame.lineno or 0).strip()
+    # Counted from the function's first line, as a learner counts in a cell.
+    number = at.tb_lineno - code.co_firstlineno + 1
+    return f" in line {number} of your function: {line}" if line else f" in line {number}."
+
+
+def _operation(at: TracebackType) -> str:
+    """The instruction that failed, such as 'BINARY_OP @'."""
+    for instruction in dis.get_instructions(at.tb_frame.f_code):
+        if instruction.offset == at.tb_lasti:
+            # Python 3.11 makes one of the other as it learns what is called.
+            name = instruction.opname.replace("PRECALL", "CALL")
+            return f"{name} {instruction.argrepr}"
+    return ""
+
+
+class _InputAskedError(Exception):
+    """The answer called input()."""
+
+
+class _FloodError(Exception):
+    """The answer printed more than anyone reads."""
+
+
+class _Printed(io.TextIOBase):
+    """Keeps the beginning of what is printed, and refuses a flood."""
+
+    def __init__(self) -> None:
+        self.kept, self.count = "", 0
+
+    def write(self, text: str) -> int:
+        self.kept += text[: MAX_PRINTED - len(self.kept)]
+        self.count += len(text)
+        if self.count > FLOOD:
+            raise _FloodError
+        return len(text)
+
+
+class _Stage:
+    """Where an answer is called: what it prints, shows, asks for and uses is noted, not done."""
+
+    def __init__(self, forbidden: frozenset[str]) -> None:
+        self.forbidden = forbidden
+        self.drew, self.used = False, ""
+        self._out = _Printed()
+        self._undo = contextlib.ExitStack()
+
+    @property
+    def printed(self) -> str:
+        return self._out.kept
+
+    def __enter__(self) -> None:
+        enter = self._undo.enter_context
+        enter(contextlib.redirect_stdout(self._out))
+        enter(contextlib.redirect_stderr(io.StringIO()))
+        enter(warnings.catch_warnings())
+        warnings.simplefilter("ignore")
+        enter(_replaced(builtins, "input", _ask))
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot is not None:
+            # A function, not a method: pyplot gives it a signature when it chooses a backend.
+            enter(_replaced(pyplot, "show", lambda *_, **__: self._note_drawing()))
+        if self.forbidden:
+            self._undo.callback(sys.setprofile, sys.getprofile())
+            sys.setprofile(self._watch)
+
+    def __exit__(self, *_: object) -> None:
+        self._undo.close()
+
+    def _note_drawing(self) -> None:
+        self.drew = True
+
+    def _watch(self, frame: FrameType, event: str, arg: Any) -> None:
+        """Note the first call of a library's function that has a forbidden name.
+
+        "attention:mask" forbids it only where it is given a mask.
+        """
+        if event == "call" and self._is_forbidden(frame):
+            name, module = frame.f_code.co_name, str(frame.f_globals.get("__name__", ""))
+        elif event == "c_call" and getattr(arg, "__name__", "") in self.forbidden:
+            name, module = arg.__name__, _module_of(arg)
+        else:
+            return
+        if module.split(".")[0] in LIBRARIES and not self.used:
+            self.used = f"{module}.{name}"
+
+    def _is_forbidden(self, frame: FrameType) -> bool:
+        name = frame.f_code.co_name
+        if name in self.forbidden:
+            return True
+        given = [rule.split(":")[1] for rule in self.forbidden if rule.startswith(f"{name}:")]
+        return any(frame.f_locals.get(argument) is not None for argument in given)
+
+
+def _module_of(function: Any) -> str:
+    """Where a function in C comes from; torch's have no module, but an owner that has one."""
+    owner = getattr(function, "__self__", None)
+    named = (getattr(part, "__module__", None) for part in (function, owner, type(owner)))
+    return str(next(filter(None, named), ""))
+
+
+def _ask(*_: object) -> str:
+    raise _InputAskedError
 
 
 @contextlib.contextmanager
-def _quiet(out: io.StringIO):
-    """Keep what the answer prints, and its warnings, out of the notebook."""
-    with (
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(io.StringIO()),
-        warnings.catch_warnings(),
-    ):
-        warnings.simplefilter("ignore")
+def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+    before = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
         yield
+    finally:
+        setattr(owner, name, before)
 
 
-def _signature_sentence(answer: Callable, args: tuple) -> str:
-    takes = f"{getattr(answer, '__name__', 'your function')}{inspect.signature(answer)}"
-    plural = "s" if len(args) != 1 else ""
-    return f"It should take {len(args)} argument{plural}, but yours is {takes}."
-
-
-def _short(error: BaseException) -> str:
-    message = " ".join(str(error).split())
-    return f"{type(error).__name__}: {message[:200]}" if message else type(error).__name__
-
-
-def _own_line(answer: Callable, error: BaseException) -> str:
-    """The line of the learner's own file in which the error arose."""
-    code = getattr(answer, "__code__", None)
-    if code is None:
-        return "."
-    own = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename == code.co_filename
-    ]
-    if not own:
-        return "."
-    line = own[-1].line or linecache.getline(own[-1].filename, own[-1].lineno).strip()
-    # Counted from the function's first line, as a learner counts in a cell.
-    number = own[-1].lineno - code.co_firstlineno + 1
-    return f" in line {number} of your function: {line}" if line else f" in line {number}."
+# --- many calls ---------------------------------------------------------------------------------
 
 
 class Runner:
     """Calls one answer, as often as asked; after an endless call or a death, no more."""
 
-    def __init__(self, answer: Callable, seconds: float = SECONDS) -> None:
-        self.answer = answer
-        self.seconds = seconds
+    def __init__(
+        self, answer: Answer, seconds: float = SECONDS, forbidden: frozenset[str] = frozenset()
+    ) -> None:
+        self.answer, self.seconds, self.forbidden = answer, seconds, forbidden
         self.over: Reply | None = None
-        self._copy = ForkedCopy(answer) if HAS_SAFE_FORK else None
+        self._copy = ForkedCopy(answer, forbidden) if HAS_SAFE_FORK else None
+        self._calls = 0
 
     def __enter__(self) -> "Runner":
         return self
@@ -130,122 +279,155 @@ class Runner:
         if self._copy:
             self._copy.end()
 
-    def call(self, args: tuple) -> Reply:
+    def call(self, args: Args) -> Reply:
         if self.over:
             return self.over
+        self._calls += 1
+        seconds = self.seconds * (FIRST_CALL if self._calls == 1 else 1)
         if self._copy:
-            reply = self._copy.call(args, self.seconds)
+            reply = self._copy.call(args, seconds)
         else:
-            reply = interruptible(self.answer, decode(encode(args)), self.seconds)
-        if reply.problem in ("endless", "died"):
+            reply = interruptible(self.answer, decode(encode(args)), seconds, self.forbidden)
+        if reply.problem in FINAL - {Outcome.BLANK}:
             self.over = reply
         return reply
 
+    def call_afresh(self, args: Args) -> Reply:
+        """Call the answer as if for the first time, where a copy of the process can be had."""
+        if not HAS_SAFE_FORK:
+            return self.call(args)
+        with Runner(self.answer, self.seconds, self.forbidden) as fresh:
+            return fresh.call(args)
+
 
 def endless(seconds: float) -> Reply:
-    return Reply(
-        problem="endless",
-        sentence=f"It was still running after {seconds:g} seconds and was stopped: "
-        "look for a loop that never ends.",
-    )
+    return _problem(Outcome.ENDLESS, seconds=seconds)
 
 
-DIED = Reply(
-    problem="died",
-    sentence="It ended its own process instead of returning a value: "
-    "look for exit() or for an array far too large.",
-)
+def waited(seconds: float) -> Reply:
+    return _problem(Outcome.WAITED, seconds=seconds)
+
+
+DIED = _problem(Outcome.DIED)
 
 
 class ForkedCopy:
-    """A copy of this process that calls the answer and sends back what came of it."""
+    """A copy of this process that calls the answer and sends back what came of it.
 
-    def __init__(self, answer: Callable) -> None:
+    Time is what the copy computes, not what the clock shows: a busy machine costs nobody a pass.
+    """
+
+    def __init__(self, answer: Answer, forbidden: frozenset[str] = frozenset()) -> None:
         ask_read, self._ask = os.pipe()
         self._reply, reply_write = os.pipe()
+        self._used = 0.0  # seconds of computing so far
         with warnings.catch_warnings():
             # Python 3.12 warns of threads: the copy touches nothing that theirs hold.
             warnings.simplefilter("ignore", DeprecationWarning)
-            self._pid = os.fork()
+            self._pid: int | None = os.fork()
         if self._pid == 0:
             os.close(self._ask)
             os.close(self._reply)
-            _serve(answer, ask_read, reply_write)
+            _serve(answer, forbidden, ask_read, reply_write)
         os.close(ask_read)
         os.close(reply_write)
 
-    def call(self, args: tuple, seconds: float) -> Reply:
+    def call(self, args: Args, seconds: float) -> Reply:
+        if self._pid is None:
+            return DIED
+        seconds = min(seconds, SECONDS_IN_ALL - self._used)
+        if seconds <= 0:
+            self.end()
+            return endless(SECONDS_IN_ALL)
         try:
-            send(self._ask, encode(args))
-            message = receive(self._reply, time.monotonic() + seconds)
-            fields = decode(message)
-            return Reply(**fields)
+            send(self._ask, encode((args, seconds)))
+            message = decode(self._wait(seconds))
+            self._used += message["seconds"]
+            return Reply.from_data(message["reply"])
         except TimeoutError:
             self.end()
-            return endless(seconds)
-        except (OSError, EOFError, WireError, TypeError):
-            self.end()
-            return DIED
+            return waited(seconds)
+        except (OSError, EOFError, ValueError, TypeError, KeyError):
+            return endless(seconds) if self.end() == signal.SIGPROF else DIED
 
-    def end(self) -> None:
+    def _wait(self, seconds: float) -> bytes:
+        """The copy's next message; TimeoutError once it has slept for so long without computing."""
+        computed, since = -1.0, time.monotonic()
+        while True:
+            if is_ready(self._reply, 0.1):  # and then the whole message is under way
+                return receive(self._reply)
+            now = _computed(self._pid)
+            if now != computed:
+                computed, since = now, time.monotonic()
+            elif time.monotonic() - since > seconds:
+                raise TimeoutError
+
+    def end(self) -> int:
+        """End the copy; return the signal that had ended it before, or 0."""
         if self._pid is None:
-            return
+            return 0
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self._pid, signal.SIGKILL)
-        os.waitpid(self._pid, 0)
+            pid, status = os.waitpid(self._pid, os.WNOHANG)
+            if pid == 0:
+                os.kill(self._pid, signal.SIGKILL)
+                _, status = os.waitpid(self._pid, 0)
         os.close(self._ask)
         os.close(self._reply)
         self._pid = None
+        return os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
 
 
-def _serve(answer: Callable, ask: int, reply: int) -> None:
+def _computed(pid: int | None) -> float:
+    """The ticks of computing that a process has had, and 1 more while it wants to compute."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return -1.0
+    running = time.monotonic() if fields[0] in "RD" else 0.0  # always another number
+    return int(fields[11]) + int(fields[12]) + running
+
+
+def _serve(answer: Answer, forbidden: frozenset[str], ask: int, reply: int) -> None:
     """The copy's life: read arguments, call, reply, until the pipe closes."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the copy
+        _limit_memory()
         if "torch" in sys.modules:
             # torch's worker threads did not survive the fork: waiting for them would never end.
             sys.modules["torch"].set_num_threads(1)
         while True:
-            args = decode(receive(ask, deadline=None))
-            send(reply, encode(vars(perform(answer, args))))
+            args, seconds = decode(receive(ask))
+            signal.setitimer(signal.ITIMER_PROF, seconds)
+            began = time.process_time()
+            message = perform(answer, args, forbidden).as_data()
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            send(reply, encode({"reply": message, "seconds": time.process_time() - began}))
     except BaseException:
         pass
     finally:
         os._exit(0)  # no clean-up of what belongs to the parent
 
 
-def send(pipe: int, message: bytes) -> None:
-    """Write one message with its length before it."""
-    data = memoryview(struct.pack("<Q", len(message)) + message)
-    while data:
-        data = data[os.write(pipe, data) :]
+def _limit_memory() -> None:
+    import resource
+
+    with open("/proc/self/statm", encoding="ascii") as file:
+        now = int(file.read().split()[0]) * resource.getpagesize()
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    soft = now + MEMORY_BYTES
+    resource.setrlimit(
+        resource.RLIMIT_AS, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard)
+    )
 
 
-def receive(pipe: int, deadline: float | None) -> bytes:
-    """Read one message; TimeoutError when the deadline passes, EOFError when the pipe closes."""
-    (length,) = struct.unpack("<Q", _read(pipe, 8, deadline))
-    if length > MAX_REPLY:
-        raise WireError(f"expected a message of at most {MAX_REPLY} bytes, got {length}")
-    return _read(pipe, length, deadline)
-
-
-def _read(pipe: int, length: int, deadline: float | None) -> bytes:
-    parts = bytearray()
-    while len(parts) < length:
-        wait = None if deadline is None else max(0.0, deadline - time.monotonic())
-        if not select.select([pipe], [], [], wait)[0]:
-            raise TimeoutError
-        part = os.read(pipe, min(2**20, length - len(parts)))
-        if not part:
-            raise EOFError
-        parts += part
-    return bytes(parts)
-
-
-def interruptible(answer: Callable, args: tuple, seconds: float) -> Reply:
+def interruptible(
+    answer: Answer, args: Args, seconds: float, forbidden: frozenset[str] = frozenset()
+) -> Reply:
     """Call in this process, interrupted by a timer where it runs in the main thread."""
     if threading.current_thread() is not threading.main_thread():
-        return perform(answer, args)
+        return perform(answer, args, forbidden)
     lock, state = threading.Lock(), {"done": False, "stopped": False}
 
     def stop() -> None:
@@ -258,7 +440,7 @@ def interruptible(answer: Callable, args: tuple, seconds: float) -> Reply:
     timer.daemon = True
     timer.start()
     try:
-        reply = perform(answer, args)
+        reply = perform(answer, args, forbidden)
         with lock:
             state["done"] = True
         return decode_reply(reply)
@@ -272,4 +454,4 @@ def interruptible(answer: Callable, args: tuple, seconds: float) -> Reply:
 
 def decode_reply(reply: Reply) -> Reply:
     """The same reply with its value made plain data, as if it had crossed a pipe."""
-    return Reply(**decode(encode(vars(reply))))
+    return Reply.from_data(decode(encode(reply.as_data())))

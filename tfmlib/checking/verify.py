@@ -1,29 +1,35 @@
-"""Proving the checks: every solution passes, every blank, mistake and mutant is refused.
+"""Proving the checks: right answers pass, and every blank, mistake, mutant and idiom is refused."""
 
-python -m tfmlib verify [--only 4.3] [--json]
-"""
-
-import argparse
-import json
 import os
-import re
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, field
-from functools import cache
-from pathlib import Path
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
 
-from tfmlib.checking.catalogue import all_exercises, find
+from tfmlib.checking import Answer
+from tfmlib.checking.catalogue import find
+from tfmlib.checking.coincidences import coincidences
+from tfmlib.checking.compare import plain
 from tfmlib.checking.exercise import Exercise
-from tfmlib.checking.judge import BLANK, judge, require_same
+from tfmlib.checking.idioms import AROUND, in_its_text
+from tfmlib.checking.judge import DRAWN, SAME_AGAIN, THE_EXAMPLE, judge, refuses
 from tfmlib.checking.mutants import mutants
+from tfmlib.checking.outcome import AnswerError, Outcome, Status
+from tfmlib.checking.runner import Runner
+from tfmlib.checking.trial import Trial
+from tfmlib.support import notebooks
+from tfmlib.support.notebooks import Cell
 
 KILL_BAR = 0.98
 MISTAKES_BAR = 4
-SECONDS_FOR_A_MUTANT = 1.0
-ROOT = Path(__file__).resolve().parents[2]
+FORMS_BAR = 1  # right answers in other forms
+SECONDS_FOR_A_MUTANT = 0.2
+THOUSANDS = 2_000  # draws on which solution and oracle must agree
+LARGE = 12  # the size of the last of these
+IDIOM_DRAWS, IDIOM_SHARE = 120, 0.02
+VERIFY_SEED = 20_000_003
 
 
 @dataclass
@@ -34,9 +40,11 @@ class Proof:
     title: str
     expectations: int
     mistakes: int
+    forms: int = 0
     mutants: int = 0
     killed: int = 0
     equivalent: int = 0
+    idioms: int = 0  # that differ from the solution on some legal input
     seconds: float = 0.0  # that the check takes for the solution
     survivors: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
@@ -44,39 +52,6 @@ class Proof:
     @property
     def chapter(self) -> int:
         return int(self.id.split(".")[0])
-
-
-# --- where solutions and blanks come from -------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Cell:
-    """The code of an answer, with the chapter's set-up that it relies on."""
-
-    setup: str
-    source: str
-
-    def function(self, name: str, source: str | None = None) -> Callable:
-        names: dict = {}
-        exec(self.setup, names)
-        exec(self.source if source is None else source, names)
-        return names[name]
-
-
-@cache
-def cells(folder: str) -> dict[str, Cell]:
-    """Exercise id -> its answer's cell in a folder of compiled notebooks."""
-    found = {}
-    for path in sorted((ROOT / folder).glob("*.ipynb")):
-        notebook = json.loads(path.read_text(encoding="utf-8"))
-        code = [c for c in notebook["cells"] if c["cell_type"] == "code"]
-        setup = "\n".join(
-            "".join(c["source"]) for c in code if "setup" in c["metadata"].get("tags", [])
-        )
-        for cell in code:
-            if "exercise" in cell["metadata"]:
-                found[cell["metadata"]["exercise"]] = Cell(setup, "".join(cell["source"]))
-    return found
 
 
 # --- the proof of one exercise ------------------------------------------------------------------
@@ -87,15 +62,18 @@ def prove(id: str) -> Proof:
     exercise = find(id)
     proof = Proof(id, exercise.title, len(exercise.expectations), len(exercise.mistakes))
     proof.faults += design_faults(exercise)
-    solution, blank = cells("solutions").get(id), cells("notebooks").get(id)
+    solution = notebooks.exercise_cells("solutions").get(id)
+    blank = notebooks.exercise_cells("notebooks").get(id)
     if solution is None or blank is None:
         proof.faults.append("no compiled notebook has this exercise: run make notebooks")
         return proof
     _prove_solution(exercise, solution, proof)
-    if judge(exercise, blank.function(exercise.answer)).status != BLANK:
+    _prove_forms(exercise, proof)
+    if judge(exercise, blank.function(exercise.answer)).status is not Status.BLANK:
         proof.faults.append("the blank answer is not reported as not attempted")
     _prove_mistakes(exercise, proof)
     _prove_mutants(exercise, solution, proof)
+    _prove_idioms(exercise, solution, proof)
     return proof
 
 
@@ -104,13 +82,49 @@ def design_faults(exercise: Exercise) -> list[str]:
     wanted = {
         "three hints": len(exercise.hints) == 3 and all(exercise.hints),
         f"at least {MISTAKES_BAR} mistakes": len(exercise.mistakes) >= MISTAKES_BAR,
+        "a right answer in another form": len(exercise.forms) >= FORMS_BAR,
+        "inputs to draw": exercise.draw is not None,
+        "an oracle, or something that accepts": (exercise.oracle is None)
+        != (exercise.accepts is None),
         "an invariant": bool(exercise.invariants),
         "two independent inputs": len(exercise.cases) >= 2
         or (exercise.oracle is None and len(exercise.invariants) >= 3),
         "a name for each expectation": len({e.name for e in exercise.expectations})
         == len(exercise.expectations),
     }
-    return [f"lacks {what}" for what, there in wanted.items() if not there]
+    lacking = [f"lacks {what}" for what, there in wanted.items() if not there]
+    return [*lacking, *_coincidence_faults(exercise), *_clause_faults(exercise)]
+
+
+def _coincidence_faults(exercise: Exercise) -> list[str]:
+    inputs = [exercise.example.args, *(case.args or () for case in exercise.cases)]
+    found = set(coincidences([*inputs, *exercise.inputs()]))
+    meant = set(exercise.coincidences)
+    return [f"a coincidence in all inputs: {text}" for text in sorted(found - meant)] + [
+        f"recorded as a coincidence, but broken: {text}" for text in sorted(meant - found)
+    ]
+
+
+def _clause_faults(exercise: Exercise) -> list[str]:
+    """Each clause of the statement has an expectation; what is named must be there."""
+    if not exercise.clauses:
+        return ["lacks the clauses of its statement"]
+    names = {e.name for e in exercise.expectations} | {THE_EXAMPLE, DRAWN, SAME_AGAIN}
+    statement = _normal(notebooks.statements().get(exercise.id, ""))
+    faults = [
+        f"the statement does not say: {words}"
+        for words in exercise.clauses
+        if _normal(words) not in statement
+    ]
+    return faults + [
+        f"no expectation is called: {name}"
+        for name in exercise.clauses.values()
+        if name not in names
+    ]
+
+
+def _normal(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _prove_solution(exercise: Exercise, solution: Cell, proof: Proof) -> None:
@@ -119,13 +133,23 @@ def _prove_solution(exercise: Exercise, solution: Cell, proof: Proof) -> None:
     report = judge(exercise, function)
     proof.seconds = time.perf_counter() - start
     if not report.passed:
-        proof.faults.append(f"the solution fails: {report.problem}")
-    if exercise.oracle is not None:
-        args = exercise.example.args
+        proof.faults.append(f"the solution fails: {report.problem} {report.input}")
+    for args in exercise.inputs(VERIFY_SEED, THOUSANDS, LARGE):
         try:
-            require_same(function(*args), exercise.oracle(*args), exercise.tolerance)
+            exercise.require(plain(function(*plain(args))), args)
         except Exception as error:
-            proof.faults.append(f"solution and oracle differ on the public example: {error}")
+            proof.faults.append(f"solution and oracle differ: {error} on {args!r:.300}")
+            break
+
+
+def _prove_forms(exercise: Exercise, proof: Proof) -> None:
+    proof.forms = len(exercise.forms)
+    for form in exercise.forms:
+        report = judge(exercise, form)
+        if not report.passed:
+            proof.faults.append(
+                f"the right answer {form.__name__} is refused: {report.problem} {report.input}"
+            )
 
 
 def _prove_mistakes(exercise: Exercise, proof: Proof) -> None:
@@ -133,9 +157,9 @@ def _prove_mistakes(exercise: Exercise, proof: Proof) -> None:
         report = judge(exercise, mistake.function)
         if report.passed:
             proof.faults.append(f"mistake {mistake.name} passes")
-        elif report.status == BLANK:
+        elif report.status is Status.BLANK:
             proof.faults.append(f"mistake {mistake.name} is taken for a blank")
-        elif report.mistake != mistake.name:
+        elif report.mistake != mistake.name and report.outcome is not Outcome.MEMORY:
             taken = report.mistake or "nothing known"
             proof.faults.append(f"mistake {mistake.name} is diagnosed as {taken}")
 
@@ -160,7 +184,40 @@ def _survives(exercise: Exercise, solution: Cell, source: str) -> bool:
         function = solution.function(exercise.answer, source)
     except Exception:
         return False  # it cannot even be defined
-    return judge(exercise, function, SECONDS_FOR_A_MUTANT).passed
+    return not refuses(exercise, function, SECONDS_FOR_A_MUTANT)
+
+
+def _prove_idioms(exercise: Exercise, solution: Cell, proof: Proof) -> None:
+    """An idiom that is wrong on one legal input in fifty must be refused."""
+    for name, make in _idioms(exercise, solution):
+        if not _differs(exercise, make()):
+            continue
+        proof.idioms += 1
+        if not refuses(exercise, make(), SECONDS_FOR_A_MUTANT):
+            proof.faults.append(f"passes, and should not: {name}")
+
+
+def _idioms(exercise: Exercise, solution: Cell) -> Iterator[tuple[str, Callable[[], Answer]]]:
+    for idiom in AROUND:
+        yield f"a solution that {idiom.__doc__}", partial(_around, idiom, exercise, solution)
+    for name, source in in_its_text(solution.source):
+        yield name, partial(solution.function, exercise.answer, source)
+
+
+def _around(idiom: Callable[[Answer], Answer], exercise: Exercise, solution: Cell) -> Answer:
+    return idiom(solution.function(exercise.answer))
+
+
+def _differs(exercise: Exercise, function: Answer) -> bool:
+    """Whether a program is wrong on a fair share of the legal inputs."""
+    wrong = 0
+    with Runner(function, SECONDS_FOR_A_MUTANT) as runner:  # it may never end
+        trial = Trial(exercise, runner.call)
+        for args in exercise.inputs(VERIFY_SEED, IDIOM_DRAWS):
+            with suppress(AnswerError):
+                trial.answer(*args)
+            wrong += trial.calls.pop().fault is not None
+    return wrong >= IDIOM_SHARE * IDIOM_DRAWS
 
 
 # --- all of them --------------------------------------------------------------------------------
@@ -184,13 +241,17 @@ def holds(proofs: list[Proof]) -> bool:
 
 
 def table(proofs: list[Proof]) -> str:
-    """A row a chapter, then every survivor and every fault."""
-    rows = ["chapter  exercises  mistakes  mutants  killed  equivalent  survivors  kill rate"]
+    """A row per chapter, then every survivor and every fault."""
+    rows = [
+        "chapter  exercises  mistakes  forms  idioms  mutants  killed  equivalent  survivors  "
+        "kill rate"
+    ]
     groups = [[p for p in proofs if p.chapter == c] for c in sorted({p.chapter for p in proofs})]
     named = [(f"{group[0].chapter:02}", group) for group in groups] + [("all", proofs)]
     for name, group in named:
         rows.append(
             f"{name:>7}  {len(group):9}  {sum(p.mistakes for p in group):8}  "
+            f"{sum(p.forms for p in group):5}  {sum(p.idioms for p in group):6}  "
             f"{sum(p.mutants for p in group):7}  {sum(p.killed for p in group):6}  "
             f"{sum(p.equivalent for p in group):10}  {sum(len(p.survivors) for p in group):9}  "
             f"{kill_rate(group):9.1%}"
@@ -204,30 +265,3 @@ def table(proofs: list[Proof]) -> str:
         if kill_rate([proof]) < KILL_BAR:
             rows.append(f"fault in {proof.id}: kill rate below {KILL_BAR:.0%}")
     return "\n".join(rows)
-
-
-def add_command(subparsers: argparse._SubParsersAction) -> None:
-    parser = subparsers.add_parser("verify", help="prove every exercise against wrong answers")
-    parser.add_argument(
-        "--only", default="", metavar="ID", help="one exercise (4.3) or chapter (4)"
-    )
-    parser.add_argument("--json", action="store_true", help="the same as data")
-    parser.set_defaults(run=run)
-
-
-def run(options: argparse.Namespace) -> int:
-    known = [exercise.id for exercise in all_exercises()]
-    wanted = re.compile(rf"^{re.escape(options.only)}(\.|$)") if options.only else re.compile("")
-    ids = [id for id in known if wanted.match(id)]
-    if not ids:
-        print(f"There is no exercise {options.only!r}.", file=sys.stderr)
-        return 2
-    proofs = prove_all(ids)
-    if options.json:
-        print(
-            json.dumps({"holds": holds(proofs), "exercises": [asdict(p) for p in proofs]}, indent=2)
-        )
-    else:
-        print(table(proofs))
-        print("All checks are proved." if holds(proofs) else "Not all checks are proved.")
-    return 0 if holds(proofs) else 1

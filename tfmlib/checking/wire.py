@@ -7,6 +7,7 @@ can only describe values, so that reading a reply cannot execute anything.
 import base64
 import json
 import math
+from collections import Counter, OrderedDict, defaultdict, deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 
 ARRAY_KINDS = "biuf"  # booleans, integers, floats
 MAX_DEPTH = 50
+MAX_ITEMS = 100_000  # of a range that is written out
 
 
 class WireError(ValueError):
@@ -60,16 +62,22 @@ def _describe(value: Any, depth: int) -> Any:
         return _describe_array(value)
     if isinstance(value, np.generic) and value.dtype.kind in ARRAY_KINDS:
         return {"scalar": _describe_array(np.asarray(value))}
+    if isinstance(value, np.str_):
+        return str(value)
+    if kind is np.ndarray and value.dtype.kind in "UO":  # texts, or a ragged array: a list
+        return _describe(value.tolist(), depth)
     if kind in (list, tuple):
         return {kind.__name__: [_describe(item, depth + 1) for item in value]}
-    if kind is dict:
+    if kind in (range, deque) and len(value) <= MAX_ITEMS:
+        return {"list": [_describe(item, depth + 1) for item in value]}
+    if kind in (dict, Counter, defaultdict, OrderedDict):
         return {
             "dict": [[_describe(k, depth + 1), _describe(v, depth + 1)] for k, v in value.items()]
         }
     return _foreign(value)
 
 
-def _describe_array(array: np.ndarray) -> dict:
+def _describe_array(array: np.ndarray) -> dict[str, Any]:
     little = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
     return {
         "array": little.dtype.str,
@@ -78,12 +86,15 @@ def _describe_array(array: np.ndarray) -> dict:
     }
 
 
-def _foreign(value: Any) -> dict:
+def _foreign(value: Any) -> dict[str, Any]:
     try:
         text = repr(value)[:200]
     except Exception:
         text = "?"
-    return {"foreign": type(value).__name__, "text": text}
+    name = type(value).__name__
+    if isinstance(value, np.ndarray | np.generic):
+        name = f"{name} of {value.dtype}"
+    return {"foreign": name, "text": text}
 
 
 def _rebuild(node: Any, depth: int) -> Any:
@@ -109,7 +120,7 @@ def _rebuild(node: Any, depth: int) -> Any:
     return Foreign(str(node["foreign"]), str(node["text"]))
 
 
-def _rebuild_array(node: dict) -> np.ndarray:
+def _rebuild_array(node: dict[str, Any]) -> np.ndarray:
     dtype = np.dtype(str(node["array"]))
     if dtype.kind not in ARRAY_KINDS:
         raise WireError(f"expected an array of numbers or booleans, got {dtype}")

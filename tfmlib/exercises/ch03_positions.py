@@ -2,7 +2,11 @@
 
 import numpy as np
 
+from tfmlib import ref
+from tfmlib.checking.compare import as_array, describe, is_of_kind, same, show
+from tfmlib.checking.draw import ANY_MAGNITUDE, axis, chance, choice, even, leading, values
 from tfmlib.checking.exercise import Example, Exercise, numbers
+from tfmlib.checking.outcome import AnswerError, Outcome
 
 
 def _omega(d, base=10000.0):
@@ -15,6 +19,17 @@ def _encoding(positions, d):
     return np.stack([turns.imag, turns.real], axis=-1).reshape(*turns.shape[:-1], d)
 
 
+def _length(rng, size):
+    """The length of a sentence; the two long draws are as long as they can be."""
+    return axis(rng, size) if size < 40 else size
+
+
+def _perhaps_whole(rng, encoding):
+    """PE_0 holds zeros and ones alone, so it may come as integers."""
+    is_whole = np.array_equal(encoding, np.round(encoding)) and chance(rng)
+    return encoding.astype(int) if is_whole else encoding
+
+
 # --- 3.1 ----------------------------------------------------------------------------------------
 
 FREQUENCIES = Exercise(
@@ -23,6 +38,13 @@ FREQUENCIES = Exercise(
     answer="frequencies",
     signature="frequencies(d)",
     oracle=_omega,
+    stands_for="_frequencies",
+    clauses={
+        "for all $j$ at once": "fourteen dimensions",
+        "$\\omega_0, \\dots, \\omega_{d/2-1}$": "each is the one before times a constant",
+        "for an even number $d$ of dimensions": "inputs of every size and kind",
+        "an even number -> (D/2,)": "two dimensions",
+    },
     hints=(
         "How many pairs do d dimensions make, and what is the frequency of the very first one?",
         "ω_j = 10000^(-2j/d) for j = 0, 1, …, d/2 - 1.",
@@ -32,7 +54,12 @@ FREQUENCIES = Exercise(
 )
 FREQUENCIES.case("six dimensions", "three pairs, the first of which has ω = 1", 6)
 FREQUENCIES.case("fourteen dimensions", "seven pairs", 14)
-FREQUENCIES.case("two dimensions", "a single pair", 2)
+FREQUENCIES.case("two dimensions", "a single pair, whose ω is 1", 2)
+
+
+@FREQUENCIES.draws
+def _(rng, size):
+    return (choice(rng, (64, 100, 512, 768)) if size and chance(rng, 0.15) else even(rng, size),)
 
 
 @FREQUENCIES.invariant(
@@ -41,7 +68,22 @@ FREQUENCIES.case("two dimensions", "a single pair", 2)
 )
 def _(answer):
     omega = np.asarray(answer(22))
-    return len(omega) == 11 and np.allclose(omega[:-1], omega[1:] * 10000 ** (1 / 11))
+    if omega.shape != (11,):
+        raise AnswerError(Outcome.SHAPE, expected=(11,), got=omega.shape)
+    return same(omega[1:] * 10000 ** (1 / 11), omega[:-1], atol=0.0)
+
+
+@FREQUENCIES.right
+def divides_again_and_again(d):
+    omega = [1.0]
+    while len(omega) < d // 2:
+        omega.append(omega[-1] / 10000 ** (2 / d))
+    return omega
+
+
+@FREQUENCIES.right
+def takes_exponentials(d):
+    return np.exp(np.arange(d // 2) * (-2 * np.log(10000) / d))
 
 
 @FREQUENCIES.mistake("Your frequencies grow with j: the exponent is negative, -2j/d.")
@@ -68,6 +110,19 @@ def gives_one_to_each_dimension(d):
     return 10000.0 ** (-np.arange(d) / d)
 
 
+@FREQUENCIES.mistake(
+    "Your last frequency is 1/10000, which ω_j would reach only at j = d/2: the last pair has "
+    "j = d/2 - 1."
+)
+def goes_down_to_the_end(d):
+    return np.logspace(0, -4, d // 2)
+
+
+@FREQUENCIES.mistake("Your pairs count from 1: j begins at 0, so that the first frequency is 1.")
+def counts_pairs_from_one(d):
+    return 10000.0 ** (-2 * np.arange(1, d // 2 + 1) / d)
+
+
 @FREQUENCIES.mistake("These are the wavelengths 2π/ω: return ω itself.")
 def returns_wavelengths(d):
     return 2 * np.pi / _omega(d)
@@ -85,7 +140,13 @@ ENCODING = Exercise(
     title="Sines and cosines for every position",
     answer="positional_encoding",
     signature="positional_encoding(length, d)",
-    oracle=lambda length, d: _encoding(range(length), d),
+    oracle=lambda length, d: ref.sinusoidal_encoding(length, d),
+    stands_for="sinusoidal_encoding",
+    clauses={
+        "one row for each position $0, \\dots": "thirteen positions of one pair",
+        "{eq}`eq-notes-2` and {eq}`eq-notes-3`": "seven positions of six numbers",
+        "a length, an even number -> (T, D)": "inputs of every size and kind",
+    },
     hints=(
         "Which product holds the angle of every position in every pair?",
         "PE[i, 2j] = sin(i ω_j) and PE[i, 2j + 1] = cos(i ω_j), ω_j = 10000^(-2j/d).",
@@ -95,14 +156,23 @@ ENCODING = Exercise(
         (2, 4), "two positions of four numbers should give [[0, 1, 0, 1], [0.84, 0.54, 0.01, 1]]."
     ),
 )
-ENCODING.case("seven positions of six numbers", "Eq. (2) and (3)", 7, 6)
-ENCODING.case("three positions of twenty-two numbers", "Eq. (2) and (3)", 3, 22)
+ENCODING.case("seven positions of six numbers", "sines and cosines in turn", 7, 6)
+ENCODING.case("three positions of twenty-two numbers", "sines and cosines in turn", 3, 22)
 ENCODING.case("thirteen positions of one pair", "a sine and a cosine of i itself", 13, 2)
+
+
+@ENCODING.draws
+def _(rng, size):
+    if size and chance(rng, 0.1):
+        return choice(rng, ((300, 6), (1100, 2), (2, 128), (1, 512)))
+    return (6000, 6) if size > 40 else (_length(rng, size), even(rng, size))
 
 
 @ENCODING.invariant("no entry leaves [-1, 1]", "sines and cosines lie between -1 and 1")
 def _(answer):
-    return np.abs(answer(101, 10)).max() <= 1 + 1e-12
+    largest = np.abs(answer(101, 10)).max()
+    if not largest <= 1 + 1e-9:
+        return f"Its largest number is {show(float(largest))}."
 
 
 @ENCODING.invariant(
@@ -110,7 +180,23 @@ def _(answer):
 )
 def _(answer):
     table = np.asarray(answer(11, 14))
-    return np.allclose(table[:, 0::2] ** 2 + table[:, 1::2] ** 2, 1)
+    return same(table[:, 0::2] ** 2 + table[:, 1::2] ** 2, np.ones((11, 7)))
+
+
+@ENCODING.right
+def loops_over_positions_and_pairs(length, d):
+    table = []
+    for i in range(length):
+        angles = [i / 10000 ** (2 * j / d) for j in range(d // 2)]
+        table.append([f(angle) for angle in angles for f in (np.sin, np.cos)])
+    return table
+
+
+@ENCODING.right
+def shifts_a_sine(length, d):
+    k = np.arange(d)
+    angles = np.outer(np.arange(length), 10000.0 ** (-(k - k % 2) / d))
+    return np.sin(angles + np.pi / 2 * (k % 2))
 
 
 @ENCODING.mistake(
@@ -160,7 +246,7 @@ def halves_the_exponent(length, d):
 
 
 def _positions_added(x):
-    return x + _encoding(range(x.shape[-2]), x.shape[-1])
+    return x + ref.sinusoidal_encoding(*x.shape[-2:])
 
 
 ADD = Exercise(
@@ -169,6 +255,11 @@ ADD = Exercise(
     answer="add_positions",
     signature="add_positions(x)",
     oracle=_positions_added,
+    clauses={
+        "for any number of leading axes": "inputs of every size and kind",
+        "adds to each sentence of a batch the encodings of its positions": "a batch of three",
+        "x (..., T, D) -> (..., T, D)": "two batch axes",
+    },
     hints=(
         "Which axis of a batch holds the words of one sentence, and does P depend on any other?",
         "X = X' + P, the same P for every sentence of the batch.",
@@ -181,12 +272,20 @@ ADD = Exercise(
 _batch = numbers(301, 3, 5, 14)
 ADD.case("one sentence", "row i of x plus row i of P", numbers(302, 7, 6))
 ADD.case("a batch of three", "each sentence begins at position 0", _batch)
-ADD.case("two batch axes", "any number of leading axes", numbers(303, 2, 3, 11, 10))
+ADD.case("two batch axes", "each of six sentences begins at position 0", numbers(303, 2, 3, 11, 10))
+
+
+@ADD.draws
+def _(rng, size):
+    if size > 40:
+        return (values(rng, (6000, 2)),)
+    shape = (*leading(rng, size), _length(rng, size), min(even(rng, size), 20))
+    return (values(rng, shape, ("whole", *ANY_MAGNITUDE)),)
 
 
 @ADD.invariant("a batch is its sentences one by one", "the batch gives what each sentence gives")
 def _(answer):
-    return np.allclose(answer(_batch), [answer(sentence) for sentence in _batch])
+    return same(answer(_batch), np.stack([answer(sentence) for sentence in _batch]))
 
 
 @ADD.invariant(
@@ -194,7 +293,23 @@ def _(answer):
 )
 def _(answer):
     rows = np.asarray(answer(np.ones((13, 6))))
-    return len(np.unique(rows.round(6), axis=0)) == 13
+    different = len(np.unique(rows.round(6), axis=0))
+    if different != 13:
+        return f"The same word in 13 places gets {different} different vectors."
+
+
+@ADD.right
+def goes_word_by_word(x):
+    if x.ndim > 2:
+        return np.array([goes_word_by_word(sentence) for sentence in x])
+    table = ref.sinusoidal_encoding(*x.shape)
+    return [(word + place).tolist() for word, place in zip(x, table, strict=True)]
+
+
+@ADD.right
+def repeats_the_table(x):
+    table = ref.sinusoidal_encoding(x.shape[-2], x.shape[-1])
+    return np.broadcast_to(table, x.shape) + x.astype(float)
 
 
 @ADD.mistake("You numbered the sentences of the batch: positions count the words, axis -2.")
@@ -229,6 +344,14 @@ def scales_by_the_root(x):
     return x * np.sqrt(x.shape[-1]) + _encoding(range(x.shape[-2]), x.shape[-1])
 
 
+@ADD.mistake(
+    "np.empty_like(x) and x.copy() have the type of x: whole numbers in cut the sum to whole "
+    "numbers. Let x + P make the array."
+)
+def keeps_the_whole_numbers(x):
+    return _positions_added(x).astype(x.dtype)
+
+
 @ADD.mistake("You returned P alone: add it to x.")
 def returns_the_encoding_alone(x):
     return _encoding(range(x.shape[-2]), x.shape[-1])
@@ -247,7 +370,17 @@ SHIFT = Exercise(
     title="A step is a rotation",
     answer="shift",
     signature="shift(encoding, offset)",
-    oracle=_shifted,
+    oracle=lambda encoding, offset: ref.shift_matrix(offset, len(encoding)) @ encoding,
+    forbids=("shift_matrix", "rope"),
+    clauses={
+        "gets $\\mathrm{PE}_i$ and $\\delta$, but not $i$": "the start does not matter",
+        "returns $\\mathrm{PE}_{i+\\delta}$": "from position 5 to 8",
+        "$\\delta$ may be negative": "seven positions back",
+        "or a fraction": "a step and a half",
+        "$i + \\delta$ may lie below 0": "back beyond the beginning",
+        "encoding (D,), offset a number -> (D,)": "inputs of every size and kind",
+    },
+    coincidences={"argument 1: no axis has length 1": "numbers come in pairs"},
     hints=(
         "Write sin((i + δ)ω) with sin(iω) and cos(iω): what of it do you know without knowing i?",
         "new sine = cos(δω_j) · sine + sin(δω_j) · cosine; "
@@ -262,21 +395,47 @@ SHIFT = Exercise(
 SHIFT.case("from position 5 to 8", "PE_5 moved by 3 is PE_8", _encoding(5, 6), 3)
 SHIFT.case("eleven positions on", "PE_2 moved by 11 is PE_13", _encoding(2, 10), 11)
 SHIFT.case("seven positions back", "PE_13 moved by -7 is PE_6", _encoding(13, 14), -7)
+SHIFT.case("a step and a half", "sines and cosines of 5.5 ω_j", _encoding(4, 6), 1.5)
+SHIFT.case("back beyond the beginning", "sines and cosines of -3 ω_j", _encoding(2, 6), -5)
+
+
+@SHIFT.draws
+def _(rng, size):
+    position = int(rng.integers(10 * size + 1)) if chance(rng, 0.6) else 0
+    if size and chance(rng, 0.25):
+        position = int(rng.integers(1000, 10_000))
+    offset = int(rng.integers(-size, size + 1))
+    if size and chance(rng, 0.3):
+        offset = choice(rng, (-1000, 317, 10_000, -0.5, 3 * float(rng.normal())))
+    return _perhaps_whole(rng, _encoding(position, min(even(rng, size), 40))), offset
 
 
 @SHIFT.invariant("there and back", "moving by δ and then by -δ gives back what you had")
 def _(answer):
     start = _encoding(17, 22)
-    return np.allclose(answer(np.asarray(answer(start, 5)), -5), start)
+    return same(answer(np.asarray(answer(start, 5)), -5), start)
 
 
 @SHIFT.invariant(
-    "one matrix for all positions",
-    "the map is linear: the sum of two encodings moves to the sum of the moved ones",
+    "the start does not matter", "the same δ leads from PE_0, PE_3 and PE_47 to PE_7, PE_10, PE_54"
 )
 def _(answer):
-    a, b = _encoding(3, 10), _encoding(47, 10)
-    return np.allclose(answer(a + b, 7), np.add(answer(a, 7), answer(b, 7)))
+    return all(same(answer(_encoding(i, 10), 7), _encoding(i + 7, 10)) for i in (0, 3, 47))
+
+
+@SHIFT.right
+def turns_complex_numbers(encoding, offset):
+    return _shifted(encoding, offset)
+
+
+@SHIFT.right
+def reads_the_angles(encoding, offset):
+    moved = []
+    for j in range(len(encoding) // 2):
+        angle = np.arctan2(encoding[2 * j], encoding[2 * j + 1])
+        angle += offset / 10000 ** (2 * j / len(encoding))
+        moved += [float(np.sin(angle)), float(np.cos(angle))]
+    return moved
 
 
 @SHIFT.mistake("You turned the wrong way: this is the encoding of i - δ. Look at the two signs.")
@@ -304,6 +463,27 @@ def forgets_the_minus_sign(encoding, offset):
         np.cos(angles) * cosine + np.sin(angles) * sine,
     )
     return np.stack(moved, axis=-1).ravel()
+
+
+@SHIFT.mistake(
+    "The new cosine needs the old sine, which you have overwritten: compute both before you write."
+)
+def uses_the_new_sine(encoding, offset):
+    angles = offset * _omega(len(encoding))
+    sine, cosine = encoding[0::2], encoding[1::2]
+    sine = np.cos(angles) * sine + np.sin(angles) * cosine
+    cosine = np.cos(angles) * cosine - np.sin(angles) * sine
+    return np.stack([sine, cosine], axis=-1).ravel()
+
+
+@SHIFT.mistake(
+    "np.empty_like(encoding) has the type of the encoding, and PE_0 may come as whole numbers, to "
+    "which it cuts the result: write into np.empty(d)."
+)
+def keeps_the_type_of_the_encoding(encoding, offset):
+    moved = np.empty_like(encoding)
+    moved[:] = _shifted(encoding, offset)
+    return moved
 
 
 @SHIFT.mistake(
@@ -343,6 +523,16 @@ OFFSET = Exercise(
     answer="offset_between",
     signature="offset_between(a, b)",
     oracle=_offset,
+    clauses={
+        "returns $\\delta$, a whole number that may be negative": "eleven words earlier",
+        "between the two positions the slowest hand turns by less than half a circle": "a thousand "
+        "words later",
+        "a, b (D,) -> one number": "inputs of every size and kind",
+    },
+    coincidences={
+        "argument 1: no axis has length 1": "numbers come in pairs",
+        "argument 2: no axis has length 1": "numbers come in pairs",
+    },
     hints=(
         "Which pair has certainly not gone full circle between the two positions?",
         "sin(β - α) = sin β cos α - cos β sin α and cos(β - α) = cos β cos α + sin β sin α; "
@@ -357,23 +547,67 @@ OFFSET.case(
 )
 OFFSET.case(
     "a thousand words later",
-    "more than a quarter turn of the slowest pair",
+    "1000, more than a quarter turn of the slowest pair",
     *_encoding([3, 1003], 6),
 )
+OFFSET.case(
+    "past half a circle",
+    "3, although the slowest hand passes half a circle on its way from 2 to 5",
+    *_encoding([2, 5], 2),
+)
+
+
+@OFFSET.draws
+def _(rng, size):
+    d = min(even(rng, size), 40)
+    farthest = int(0.99 * np.pi / _omega(d)[-1])
+    near = min(farthest, size)
+    offset = int(rng.integers(-near, near + 1))
+    if size and chance(rng, 0.4):
+        offset = int(rng.integers(-farthest, farthest + 1))
+    most = 1000 if size and chance(rng, 0.3) else size
+    first = max(0, -offset) + int(rng.integers(most + 1))
+    a, b = _encoding([first, first + offset], d)
+    return _perhaps_whole(rng, a), _perhaps_whole(rng, b)
 
 
 @OFFSET.invariant(
     "moving both changes nothing", "both moved by the same number of positions: the same offset"
 )
 def _(answer):
-    found = [answer(*_encoding([start, start + 5], 14)) for start in (0, 2, 41, 307)]
-    return np.allclose(found, 5)
+    return all(same(answer(*_encoding([i, i + 5], 14)), 5) for i in (0, 2, 41, 307))
 
 
 @OFFSET.invariant("the way back is the negative", "from b to a is minus from a to b")
 def _(answer):
     a, b = _encoding([7, 20], 22)
-    return np.allclose(answer(a, b), np.negative(answer(b, a)))
+    return same(answer(a, b), np.negative(answer(b, a)))
+
+
+@OFFSET.right
+def rounds_to_a_whole_number(a, b):
+    return round(float(_offset(a, b)))
+
+
+@OFFSET.right
+def divides_complex_numbers(a, b):
+    turn = (b[-1] + 1j * b[-2]) / (a[-1] + 1j * a[-2])
+    return np.log(turn).imag * 10000.0 ** (1 - 2 / len(a))
+
+
+@OFFSET.right
+def brings_a_difference_of_angles_back(a, b):
+    angle = np.arctan2(b[-2], b[-1]) - np.arctan2(a[-2], a[-1])
+    return ((angle + np.pi) % (2 * np.pi) - np.pi) / 10000.0 ** ((2 - len(a)) / len(a))
+
+
+@OFFSET.mistake(
+    "You subtracted two angles, each between -π and π: on the way past half a circle the "
+    "difference jumps by 2π. Take the angle of the difference, by sin(β - α) and cos(β - α)."
+)
+def subtracts_the_angles(a, b):
+    angle = np.arctan2(b[-2], b[-1]) - np.arctan2(a[-2], a[-1])
+    return angle / _omega(len(a))[-1]
 
 
 @OFFSET.mistake(
@@ -383,7 +617,7 @@ def reads_the_fastest_pair(a, b):
     return _angle(a, b, 0)
 
 
-@OFFSET.mistake("The sign is turned round: from a to b, not from b to a.")
+@OFFSET.mistake("The sign is reversed: count from a to b, not from b to a.")
 def turns_the_direction(a, b):
     return -_offset(a, b)
 
@@ -407,6 +641,21 @@ def loses_the_sign(a, b):
 )
 def stops_at_a_quarter_turn(a, b):
     return np.arcsin(np.sin(_angle(a, b))) / _omega(len(a))[-1]
+
+
+@OFFSET.mistake(
+    "The arctangent of a quotient knows half of the circle only: np.arctan2(sine, cosine) knows "
+    "the whole."
+)
+def takes_the_arctangent_of_a_quotient(a, b):
+    return np.arctan(np.tan(_angle(a, b))) / _omega(len(a))[-1]
+
+
+@OFFSET.mistake(
+    "int cuts towards zero, so that 2.9999999 becomes 2: use round, or return the number as it is."
+)
+def cuts_to_a_whole_number(a, b):
+    return int(_offset(a, b))
 
 
 @OFFSET.mistake(
@@ -435,7 +684,13 @@ ROTATE = Exercise(
     title="Find the bug: a rotation that stretches",
     answer="rotate",
     signature="rotate(x, positions)",
-    oracle=_turned,
+    oracle=lambda x, positions: ref.rope(x, positions),
+    stands_for="rope",
+    clauses={
+        "longer or shorter than they were, which no rotation does": "lengths stay",
+        "`rotate(x, positions)` as it should be": "five vectors in a row",
+        "x (T, K), positions (T,) -> (T, K)": "inputs of every size and kind",
+    },
     hints=(
         "When the line for odd runs, what does even hold?",
         "new even = even · cos - odd · sin; new odd = even · sin + odd · cos, with the old even.",
@@ -456,10 +711,18 @@ ROTATE.case(
 )
 
 
+@ROTATE.draws
+def _(rng, size):
+    T = _length(rng, size)
+    most = choice(rng, (1, size + 1, size + 1, 20_000))
+    positions = np.arange(T) if chance(rng, 0.4) else rng.integers(0, most, size=T)
+    return values(rng, (T, min(even(rng, size), 40)), ("whole", *ANY_MAGNITUDE)), positions
+
+
 @ROTATE.invariant("lengths stay", "a rotation keeps the length of every vector")
 def _(answer):
     turned = np.asarray(answer(_x, np.array([13, 2, 0, 5, 101])))
-    return np.allclose(np.linalg.norm(turned, axis=1), np.linalg.norm(_x, axis=1))
+    return same(np.linalg.norm(turned, axis=1), np.linalg.norm(_x, axis=1))
 
 
 @ROTATE.invariant(
@@ -469,7 +732,41 @@ def _(answer):
     q, k, places = numbers(306, 3, 10), numbers(307, 3, 10), np.array([2, 3, 5])
     near = np.asarray(answer(q, places)) @ np.asarray(answer(k, places)).T
     far = np.asarray(answer(q, places + 97)) @ np.asarray(answer(k, places + 97)).T
-    return np.allclose(near, far)
+    return same(far, near)
+
+
+@ROTATE.right
+def multiplies_complex_numbers(x, positions):
+    return _turned(x, positions)
+
+
+@ROTATE.right
+def turns_pair_by_pair(x, positions):
+    turned = []
+    for row, position in zip(x, positions, strict=True):
+        new = []
+        for j in range(len(row) // 2):
+            angle = position / 10000 ** (2 * j / len(row))
+            even, odd = row[2 * j : 2 * j + 2]
+            new += [even * np.cos(angle) - odd * np.sin(angle)]
+            new += [even * np.sin(angle) + odd * np.cos(angle)]
+        turned.append(new)
+    return turned
+
+
+@ROTATE.mistake(
+    "np.empty_like(x) and x.copy() have the type of x: whole numbers in cut the result to whole "
+    "numbers. Write into np.empty(x.shape)."
+)
+def keeps_the_type_of_x(x, positions):
+    turned = np.empty_like(x)
+    turned[:] = _turned(x, positions)
+    return turned
+
+
+@ROTATE.mistake("Row t turns by positions[t]: you turned it by t.")
+def ignores_the_positions(x, positions):
+    return _turned(x, np.arange(len(x)))
 
 
 @ROTATE.mistake(
@@ -514,6 +811,20 @@ def lays_halves_side_by_side(x, positions):
     return np.concatenate([turned[:, 0::2], turned[:, 1::2]], axis=1)
 
 
+@ROTATE.mistake(
+    "You paired the first half with the second, as some libraries do: here a pair is two "
+    "neighbours, 2j and 2j + 1."
+)
+def rotates_halves(x, positions):
+    angles = np.outer(positions, _omega(x.shape[-1]))
+    first, second = np.split(x, 2, axis=1)
+    turned = (
+        first * np.cos(angles) - second * np.sin(angles),
+        first * np.sin(angles) + second * np.cos(angles),
+    )
+    return np.concatenate(turned, axis=1)
+
+
 @ROTATE.mistake("You added an encoding: rotary positions turn the vector, they add nothing to it.")
 def adds_an_encoding(x, positions):
     return x + _encoding(positions, x.shape[-1])
@@ -526,6 +837,20 @@ HOURS = Exercise(
     title="A code for the hours of a day",
     answer="cyclic_code",
     signature="cyclic_code(length, period)",
+    clauses={
+        "a table with one row for each of the positions": "the example of the exercise",
+        "with as many columns as you like": "inputs of every size and kind",
+        "all numbers lie between −1 and 1": "no number leaves [-1, 1]",
+        "within one round no two rows are alike": "inputs of every size and kind",
+        "for a period of 23, any two are at least 0.1 apart": "no two hours are alike",
+        "position $i + \\text{period}$ has the row of position $i$": "it comes round",
+        "every step is as long as every other": "every step is as long as every other",
+        "also the one from the last hour to the first": "every step is as long as every other",
+        "the next and the one before are nearer than all others": "near hours are nearer than far "
+        "ones",
+        "a row does not depend on how long the table is": "a longer table begins alike",
+        "a length and a period of at least 3": "inputs of every size and kind",
+    },
     hints=(
         "The hour hand of a clock passes from 23 to 0 without a jump: what describes where it is?",
         "The angle 2π i / period, once as sine and once as cosine, is one answer of many.",
@@ -539,54 +864,138 @@ HOURS = Exercise(
 )
 
 
-def _rows(answer, length, period):
-    """The code as an array of one row a position; anything else is not one."""
-    table = np.asarray(answer(length, period), dtype=float)
-    if table.ndim != 2 or len(table) != length:
-        raise ValueError(f"expected {length} rows of numbers, got shape {table.shape}")
+@HOURS.draws
+def _(rng, size):
+    period = choice(rng, (7, 12, 23, 24)) if size and chance(rng, 0.3) else axis(rng, size, least=3)
+    lengths = (axis(rng, size), period, period + 1, 2 * period + axis(rng, size))
+    return choice(rng, lengths) if size else 1, period
+
+
+@HOURS.accepting
+def _(value, length, period):
+    table = _table(value, length)
+    for rule in (_stays_small, _comes_round, _tells_apart, _steps_evenly, _keeps_neighbours_near):
+        problem = rule(table, period)
+        if problem:
+            return problem
+    if not is_of_kind(table, np.zeros(1)):
+        raise AnswerError(Outcome.DTYPE, got=table.dtype, expected="float64")
+
+
+def _table(value, length):
+    """The code as an array of one row for each position, or the sentence that says what came."""
+    table = as_array(value)
+    wanted = f"a table of {length} row{'s' if length > 1 else ''}"
+    if table is None:
+        raise AnswerError(Outcome.KIND, expected=wanted, got=describe(value))
+    if table.ndim != 2 or len(table) != length or not table.size:
+        raise AnswerError(Outcome.KIND, expected=wanted, got=f"an array of shape {table.shape}")
+    if not np.isfinite(table).all():
+        raise AnswerError(Outcome.NOT_FINITE, count=(~np.isfinite(table)).sum(), size=table.size)
     return table
+
+
+# What the statement asks of a table: each rule gives a sentence when it is broken.
+
+
+def _stays_small(table, period):
+    largest = np.abs(table).max()
+    return "" if largest <= 1 + 1e-6 else f"It holds {show(float(largest))}, which is beyond 1."
+
+
+def _comes_round(table, period):
+    apart = np.abs(table[period:] - table[:-period]).max(axis=1, initial=0.0)
+    if apart.max(initial=0.0) <= 1e-4:
+        return ""
+    i = int(apart.argmax())
+    return (
+        f"The rows of positions {i} and {i + period} differ by {apart[i]:.4g}, with a period of "
+        f"{period}."
+    )
+
+
+def _tells_apart(table, period):
+    """Rows of one round differ, in a day of 23 hours by a tenth."""
+    least = 0.1 - 1e-6 if period == 23 else 1e-6
+    apart = _distances(table[:period])
+    np.fill_diagonal(apart, np.inf)
+    if apart.min() >= least:
+        return ""
+    i, j = sorted(int(n) for n in np.unravel_index(apart.argmin(), apart.shape))
+    return f"The rows of positions {i} and {j} are only {apart[i, j]:.4g} apart."
+
+
+def _steps_evenly(table, period):
+    steps = np.linalg.norm(np.diff(table, axis=0), axis=1)
+    if len(table) >= period:
+        steps = np.append(steps, np.linalg.norm(table[period - 1] - table[0]))
+    if np.ptp(steps if len(steps) else [0.0]) <= 1e-4:
+        return ""
+    return f"The shortest step is {steps.min():.4g} long and the longest {steps.max():.4g}."
+
+
+def _keeps_neighbours_near(table, period):
+    apart = _distances(table[:period])
+    i = np.arange(len(apart))
+    around = np.abs(i[:, None] - i)
+    around = np.minimum(around, period - around)  # steps from hour to hour, the shorter way
+    for hour in i:
+        near, far = apart[hour][around[hour] == 1], apart[hour][around[hour] > 1]
+        if near.size and far.size and not near.max() < far.min() - 1e-9:
+            return (
+                f"From position {hour}, a neighbour is {near.max():.4g} away and a position that "
+                f"is none {far.min():.4g}."
+            )
+    return ""
 
 
 def _distances(table):
     return np.linalg.norm(table[:, None] - table[None], axis=-1)
 
 
-@HOURS.invariant("no number leaves [-1, 1]", "one row a position, all numbers between -1 and 1")
+@HOURS.invariant(
+    "no number leaves [-1, 1]", "one row for each position, all numbers between -1 and 1"
+)
 def _(answer):
-    return np.abs(_rows(answer, 101, 7)).max() <= 1 + 1e-9
+    return _stays_small(_table(answer(101, 7), 101), 7) or True
 
 
 @HOURS.invariant("no two hours are alike", "within one round all rows differ by 0.1 or more")
 def _(answer):
-    apart = _distances(_rows(answer, 23, 23)) + np.eye(23)
-    return apart.min() >= 0.1
+    return _tells_apart(_table(answer(23, 23), 23), 23) or True
 
 
 @HOURS.invariant("it comes round", "position i + period has the row of position i")
 def _(answer):
-    table = _rows(answer, 29, 11)
-    return np.allclose(table[11:], table[:-11])
+    return _comes_round(_table(answer(29, 11), 29), 11) or True
 
 
 @HOURS.invariant(
     "every step is as long as every other", "also the one from the last hour to the first"
 )
 def _(answer):
-    table = _rows(answer, 27, 13)
-    steps = np.linalg.norm(np.diff(table, axis=0), axis=1)
-    return np.ptp(steps) < 1e-6
+    return _steps_evenly(_table(answer(13, 13), 13), 13) or True
 
 
 @HOURS.invariant("near hours are nearer than far ones", "the next hour is nearest of all others")
 def _(answer):
-    apart = _distances(_rows(answer, 17, 17))[5]  # from hour 5
-    others = np.delete(apart, [4, 5, 6])
-    return others.min() > apart[[4, 6]].max() + 1e-6
+    return _keeps_neighbours_near(_table(answer(17, 17), 17), 17) or True
 
 
 @HOURS.invariant("a longer table begins alike", "a row depends on its position, not on the length")
 def _(answer):
-    return np.allclose(_rows(answer, 19, 7)[:5], _rows(answer, 5, 7))
+    return same(_table(answer(19, 7), 19)[:5], _table(answer(5, 7), 5))
+
+
+@HOURS.right
+def lights_half_of_a_ring(length, period):
+    return [[int((c - i) % period < period // 2) for c in range(period)] for i in range(length)]
+
+
+@HOURS.right
+def tilts_the_circle(length, period):
+    turns = np.exp(2j * np.pi * (np.arange(length) % period) / period)
+    return np.stack([turns.real, 0.6 * turns.imag, 0.8 * turns.imag, turns.real * 0], axis=1)
 
 
 @HOURS.mistake(

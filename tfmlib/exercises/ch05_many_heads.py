@@ -3,7 +3,30 @@
 import numpy as np
 
 from tfmlib import ref
+from tfmlib.checking.compare import as_array, describe, is_of_kind, same, show
+from tfmlib.checking.draw import ANY_MAGNITUDE, KINDS, axis, chance, choice, even, leading, values
 from tfmlib.checking.exercise import Example, Exercise, numbers
+from tfmlib.checking.outcome import AnswerError, Outcome
+
+
+def _length(rng, size):
+    """The length of a sentence; the two long draws are as long as they can be."""
+    return axis(rng, size) if size < 40 else size
+
+
+def _together(rng, kinds, *shapes):
+    """The arrays of one call, often whole numbers; in half of the draws all of one kind."""
+    kinds = ("whole", "whole", *kinds)
+    if chance(rng):
+        kinds = (choice(rng, kinds),)
+    return [values(rng, shape, kinds) for shape in shapes]
+
+
+def _layer(rng, x_shape, *shapes):
+    """An input, at times a large one, and matrices for it."""
+    x, *matrices = _together(rng, (*KINDS, "tiny"), x_shape, *shapes)
+    return x * 10.0 ** rng.integers(2, 5) if chance(rng, 0.15) else x, *matrices
+
 
 # --- 5.1 ----------------------------------------------------------------------------------------
 
@@ -18,27 +41,71 @@ SHARED = Exercise(
     answer="shared_weight",
     signature="shared_weight(score, keys)",
     oracle=_shared_weight,
+    clauses={
+        "Among `keys` keys, two have the same score": "seven keys",
+        "all others have the score 0": "thirteen keys",
+        "the softmax weight that each of the two gets": "never more than one half",
+        "for any score from $-20$ to 1000": "a score of 1000",
+        "a whole number of at least 2": "two keys share evenly",
+    },
     hints=(
         "How many exponentials stand in the denominator, and what is the exponential of 0?",
-        "exp(score) / (2 exp(score) + (keys - 2) exp(0)).",
+        "exp(score) / (2 exp(score) + (keys - 2) exp(0)), with numerator and denominator divided "
+        "by exp(score), which overflows at 1000.",
         "Two numbers in, one number out: the weight of one of the two keys.",
     ),
     example=Example((0.0, 4), "score 0 among 4 keys should give 0.25: all keys are alike."),
 )
 SHARED.case("seven keys", "two exponentials of the score, five of 0", 2.0, 7)
 SHARED.case("thirteen keys", "two exponentials of the score, eleven of 0", 0.5, 13)
-SHARED.case("a score below the others", "a negative score makes both weights small", -1.5, 5)
+SHARED.case("a score below the others", "weights below those of the other keys", -1.5, 5)
+SHARED.case("a score of 1000", "one half, though exp(1000) is infinite", 1000.0, 5)
+
+
+@SHARED.draws
+def _(rng, size):
+    scores = (0.0, float(rng.normal()), float(rng.uniform(-20, 20)), int(rng.integers(-9, 10)))
+    far = (-20, 1000, 710.5, float(rng.uniform(20, 1000)))
+    keys = choice(rng, (100, 5000)) if size and chance(rng, 0.15) else axis(rng, size, least=2)
+    return choice(rng, far if size and chance(rng, 0.3) else scores), keys
 
 
 @SHARED.invariant("never more than one half", "two equal weights cannot add up to more than 1")
 def _(answer):
-    weights = [answer(float(score), 11) for score in range(30)]
-    return max(weights) <= 0.5 and weights[-1] > 0.499
+    weights = [float(answer(float(score), 11)) for score in range(30)]
+    if not max(weights) <= 0.5 + 1e-9:
+        return f"Two weights of {show(max(weights))} add up to more than 1."
+    if not weights[-1] > 0.499:
+        return f"At a score of 29 among 11 keys it gives {show(weights[-1])}, not nearly one half."
 
 
 @SHARED.invariant("two keys share evenly", "with no other key, each of the two has one half")
 def _(answer):
-    return all(np.isclose(answer(score, 2), 0.5) for score in (-3.0, 0.0, 7.0))
+    return all(same(answer(score, 2), 0.5) for score in (-3.0, 0.0, 7.0))
+
+
+@SHARED.right
+def asks_the_softmax(score, keys):
+    scores = np.zeros(keys)
+    scores[:2] = score
+    powers = np.exp(scores - scores.max())
+    return powers[0] / powers.sum()
+
+
+@SHARED.right
+def halves_a_sigmoid(score, keys):
+    if keys == 2:
+        return 0.5
+    shifted = score + np.log(2) - np.log(keys - 2)  # of both together, against the rest
+    return 0.5 * np.exp(-np.logaddexp(0, -shifted))
+
+
+@SHARED.mistake(
+    "exp(1000) is infinite, and ∞/∞ is NaN: divide numerator and denominator by exp(score) first, "
+    "or subtract the largest score, as in exercise 4.2."
+)
+def overflows(score, keys):
+    return np.exp(score) / (2 * np.exp(score) + keys - 2)
 
 
 @SHARED.mistake("You left out the other keys: a score of 0 has the exponential 1, not 0.")
@@ -97,6 +164,14 @@ LOOP = Exercise(
     answer="heads_by_loop",
     signature="heads_by_loop(x, w_q, w_k, w_v, w_o)",
     oracle=_heads_by_loop,
+    forbids=("multi_head_attention", "multi_head_attention_forward"),
+    clauses={
+        "to {eq}`eq-notes-14` as a loop": "two heads of other sizes",
+        "are the matrices of head $i$": "three heads",
+        "`w_o` is $W^0$": "one head is plain attention",
+        "x (T, D), w_q, w_k (H, D, K), w_v (H, D, d_v), w_o (H·d_v, D) -> (T, D)": "inputs of "
+        "every size and kind",
+    },
     hints=(
         "What does one head compute from x and its own three matrices?",
         "h_i = attention(x @ w_q[i], x @ w_k[i], x @ w_v[i]); then Concat(h_1, …, h_h) @ w_o.",
@@ -121,31 +196,61 @@ LOOP.case(
 )
 LOOP.case(
     "two heads of other sizes",
-    "every head has matrices of its own",
+    "each head by its own matrices, side by side, projected",
     *_loop_arguments(11, T=11, D=5, H=2, K=3, d_v=7),
 )
+
+
+@LOOP.draws
+def _(rng, size):
+    T, D, H = _length(rng, size), min(axis(rng, size), 16), min(axis(rng, size), 8)
+    K, d_v = min(axis(rng, size), 16), min(axis(rng, size), 16)
+    return _layer(rng, (T, D), (H, D, K), (H, D, K), (H, D, d_v), (H * d_v, D))
 
 
 @LOOP.invariant("one head is plain attention", "with one head, nothing but W^0 comes after it")
 def _(answer):
     x, w_q, w_k, w_v, w_o = _loop_arguments(21, T=3, D=5, H=1, K=7, d_v=2)
-    return np.allclose(
-        answer(x, w_q, w_k, w_v, w_o), ref.attention(x @ w_q[0], x @ w_k[0], x @ w_v[0]) @ w_o
-    )
+    plain = ref.attention(x @ w_q[0], x @ w_k[0], x @ w_v[0]) @ w_o
+    return same(answer(x, w_q, w_k, w_v, w_o), plain)
 
 
 @LOOP.invariant(
     "the order of the heads is free",
-    "turning the heads round, together with their rows of W^0, changes nothing",
+    "reversing the heads, together with their rows of W^0, changes nothing",
 )
 def _(answer):
     x, w_q, w_k, w_v, w_o = _loop_args
     turned = w_o.reshape(3, 11, 7)[::-1].reshape(33, 7)
-    return np.allclose(answer(x, w_q[::-1], w_k[::-1], w_v[::-1], turned), answer(*_loop_args))
+    backwards = [w[::-1].copy() for w in (w_q, w_k, w_v)]
+    return same(answer(x, *backwards, turned), answer(*_loop_args))
 
 
 def _each_head(x, w_q, w_k, w_v):
     return [ref.attention(x @ q, x @ k, x @ v) for q, k, v in zip(w_q, w_k, w_v, strict=True)]
+
+
+@LOOP.right
+def adds_what_each_head_contributes(x, w_q, w_k, w_v, w_o):
+    blocks = np.split(w_o, len(w_q))
+    heads = _each_head(x, w_q, w_k, w_v)
+    return sum(head @ block for head, block in zip(heads, blocks, strict=True)).tolist()
+
+
+@LOOP.right
+def fills_columns(x, w_q, w_k, w_v, w_o):
+    d_v = w_v.shape[2]
+    side_by_side = np.zeros((len(x), len(w_o)))
+    for i in range(len(w_q)):
+        weights = ref.softmax((x @ w_q[i]) @ (x @ w_k[i]).T / np.sqrt(w_k.shape[2]))
+        side_by_side[:, i * d_v : (i + 1) * d_v] = weights @ (x @ w_v[i])
+    return side_by_side @ w_o
+
+
+@LOOP.right
+def attends_with_all_heads_at_once(x, w_q, w_k, w_v, w_o):
+    q, k, v = (np.einsum("td,hdk->htk", x, w) for w in (w_q, w_k, w_v))
+    return np.hstack(list(ref.attention(q, k, v))) @ w_o
 
 
 @LOOP.mistake("You stopped before the projection: multiply the concatenated heads with w_o.")
@@ -167,6 +272,12 @@ def shares_the_first_queries(x, w_q, w_k, w_v, w_o):
     return np.concatenate(_each_head(x, same, w_k, w_v), axis=-1) @ w_o
 
 
+@LOOP.mistake("Every head used the first head's values: head i has its own w_v[i].")
+def shares_the_first_values(x, w_q, w_k, w_v, w_o):
+    same = [w_v[0]] * len(w_v)
+    return np.concatenate(_each_head(x, w_q, w_k, same), axis=-1) @ w_o
+
+
 @LOOP.mistake("You laid the heads side by side in reverse order: W^0 expects the first one first.")
 def reverses_the_heads(x, w_q, w_k, w_v, w_o):
     return np.concatenate(_each_head(x, w_q, w_k, w_v)[::-1], axis=-1) @ w_o
@@ -176,6 +287,14 @@ def reverses_the_heads(x, w_q, w_k, w_v, w_o):
 def scales_by_the_width_of_x(x, w_q, w_k, w_v, w_o):
     wider = w_q * np.sqrt(w_q.shape[-1] / x.shape[-1])
     return np.concatenate(_each_head(x, wider, w_k, w_v), axis=-1) @ w_o
+
+
+@LOOP.mistake(
+    "You interleaved the heads column by column: the columns of one head stay together, "
+    "np.concatenate(…, axis=-1)."
+)
+def interleaves_columns(x, w_q, w_k, w_v, w_o):
+    return np.stack(_each_head(x, w_q, w_k, w_v), axis=-1).reshape(len(x), -1) @ w_o
 
 
 @LOOP.mistake("You took queries for keys: ref.attention wants queries, keys, values.")
@@ -191,6 +310,13 @@ SPLIT = Exercise(
     answer="split_heads",
     signature="split_heads(x, heads)",
     oracle=lambda x, heads: ref.split_heads(x, heads),
+    stands_for="split_heads",
+    clauses={
+        "for any number of leading axes": "inputs of every size and kind",
+        "the last axis is cut into `heads` equal parts": "a head holds neighbouring columns",
+        "the heads come before the positions": "one sentence",
+        "x (..., T, D) -> (..., H, T, K) with K = D / heads": "two batch axes",
+    },
     hints=(
         "Which of the axes T and D is cut in two, and which two axes then change places?",
         "Reshape the last axis D into (heads, D / heads); then swap the axes of T and heads.",
@@ -208,19 +334,38 @@ SPLIT = Exercise(
 _split_args = numbers(31, 2, 7, 15), 3
 SPLIT.case("one sentence", "two heads of three columns each", numbers(30, 5, 6), 2)
 SPLIT.case("a batch of two", "each sentence is cut by itself", *_split_args)
-SPLIT.case("two batch axes", "any number of leading axes", numbers(32, 2, 3, 11, 35), 5)
+SPLIT.case("two batch axes", "five heads of seven columns", numbers(32, 2, 3, 11, 35), 5)
+
+
+@SPLIT.draws
+def _(rng, size):
+    batch, T = leading(rng, size, most=3 if size < 40 else 2), _length(rng, size)
+    H, K = min(axis(rng, size), 12), min(axis(rng, size), 8)
+    return values(rng, (*batch, T, H * K), ("whole", *ANY_MAGNITUDE)), H
 
 
 @SPLIT.invariant("a head holds neighbouring columns", "head 2 of 3 holds columns 5 to 9 of 15")
 def _(answer):
     x = _split_args[0]
-    return np.allclose(answer(x, 3)[:, 1], x[:, :, 5:10])
+    return same(np.asarray(answer(x, 3))[:, 1], x[:, :, 5:10])
 
 
 @SPLIT.invariant("one head changes nothing but the shape", "with one head, x gets one more axis")
 def _(answer):
     x = numbers(33, 3, 5)
-    return np.array_equal(answer(x, 1), x[None])
+    return same(answer(x, 1), x[None])
+
+
+@SPLIT.right
+def slices_the_columns(x, heads):
+    width = x.shape[-1] // heads
+    parts = [x[..., h * width : (h + 1) * width] for h in range(heads)]
+    return np.stack(parts, axis=-3)
+
+
+@SPLIT.right
+def splits_and_lists(x, heads):
+    return np.moveaxis(np.array(np.split(x, heads, axis=-1)), 0, -3).tolist()
 
 
 @SPLIT.mistake(
@@ -274,6 +419,12 @@ MERGE = Exercise(
     answer="merge_heads",
     signature="merge_heads(x)",
     oracle=lambda x: ref.merge_heads(x),
+    stands_for="merge_heads",
+    clauses={
+        "for a sentence of one word even the right numbers": "inputs of every size and kind",
+        "`merge_heads(x)` as it should be": "it undoes split_heads",
+        "x (..., H, T, K) -> (..., T, H·K)": "two batch axes",
+    },
     hints=(
         "A reshape keeps the order in which the numbers lie: which axis must lie next to K first?",
         "Swap the axes of H and T, then join the last two.",
@@ -292,13 +443,20 @@ MERGE = Exercise(
 _merge_args = numbers(41, 2, 3, 7, 5)
 MERGE.case("two heads", "row t holds row t of every head", numbers(40, 2, 5, 3))
 MERGE.case("a batch of two", "each sentence is merged by itself", _merge_args)
-MERGE.case("two batch axes", "any number of leading axes", numbers(42, 2, 3, 5, 11, 7))
+MERGE.case("two batch axes", "row t holds row t of all five heads", numbers(42, 2, 3, 5, 11, 7))
+
+
+@MERGE.draws
+def _(rng, size):
+    batch, T = leading(rng, size, most=3 if size < 40 else 2), _length(rng, size)
+    H, K = min(axis(rng, size), 12), min(axis(rng, size), 8)
+    return (values(rng, (*batch, H, T, K), ("whole", *ANY_MAGNITUDE)),)
 
 
 @MERGE.invariant("it undoes split_heads", "cut into heads and merged, x is what it was")
 def _(answer):
     x = numbers(43, 2, 7, 15)
-    return np.allclose(answer(ref.split_heads(x, 5)), x)
+    return same(answer(ref.split_heads(x, 5)), x)
 
 
 @MERGE.invariant(
@@ -307,7 +465,22 @@ def _(answer):
 def _(answer):
     other = _merge_args.copy()
     other[:, :, :4] = 0.0
-    return np.allclose(np.asarray(answer(other))[:, 4], np.asarray(answer(_merge_args))[:, 4])
+    before, after = np.asarray(answer(_merge_args)), np.asarray(answer(other))
+    if before.shape != (2, 7, 15):
+        raise AnswerError(Outcome.SHAPE, expected=(2, 7, 15), got=before.shape)
+    return same(after[:, 4], before[:, 4])
+
+
+@MERGE.right
+def concatenates_the_heads(x):
+    return np.concatenate([x[..., h, :, :] for h in range(x.shape[-3])], axis=-1)
+
+
+@MERGE.right
+def writes_row_by_row(x):
+    if x.ndim > 3:
+        return [writes_row_by_row(part) for part in x]
+    return [[number for head in x for number in head[t]] for t in range(x.shape[1])]
 
 
 @MERGE.mistake(
@@ -346,6 +519,11 @@ def stacks_the_heads(x):
     return x.reshape(*batch, H * T, K)
 
 
+@MERGE.mistake("You added the heads up: merging keeps every number of every head.")
+def adds_the_heads(x):
+    return x.sum(axis=-3)
+
+
 @MERGE.mistake("You averaged the heads: merging keeps every number of every head.")
 def averages_the_heads(x):
     return x.mean(axis=-3)
@@ -365,6 +543,13 @@ MULTI = Exercise(
     answer="multi_head_attention",
     signature="multi_head_attention(x, w_q, w_k, w_v, w_o, heads)",
     oracle=_multi_head,
+    forbids=("multi_head_attention", "multi_head_attention_forward"),
+    clauses={
+        "multi-head self-attention": "one head is plain attention",
+        "with one matrix for all heads": "a batch of two",
+        "x (..., T, D), w_q, w_k, w_v (D, H·K), w_o (H·K, D) -> (..., T, D)": "inputs of every "
+        "size and kind",
+    },
     hints=(
         "Where does the cutting into heads belong: before or after the product with w_q?",
         "merge(attention(split(x W^q), split(x W^k), split(x W^v))) W^0.",
@@ -395,7 +580,7 @@ MULTI.case("one sentence", "two heads of three", numbers(50, 5, 6), *_matrices(5
 MULTI.case("a batch of two", "three heads of five", *_multi_args)
 MULTI.case(
     "heads narrower than D / heads",
-    "the projections may be of any width that the heads divide",
+    "seven heads of two, projected back to eleven",
     numbers(60, 3, 5, 11),
     *_matrices(61, 11, 14),
     7,
@@ -406,13 +591,38 @@ MULTI.case(
 def _(answer):
     x, w_q, w_k, w_v, w_o, _heads = _multi_args
     plain = ref.attention(x @ w_q, x @ w_k, x @ w_v) @ w_o
-    return np.allclose(answer(x, w_q, w_k, w_v, w_o, 1), plain)
+    return same(answer(x, w_q, w_k, w_v, w_o, 1), plain)
 
 
 @MULTI.invariant("a batch is its sentences one by one", "sentences do not see each other")
 def _(answer):
     x, *rest = _multi_args
-    return np.allclose(answer(x, *rest), [answer(x[i], *rest) for i in range(2)])
+    return same(answer(x, *rest), np.stack([answer(x[i], *rest) for i in range(2)]))
+
+
+@MULTI.draws
+def _(rng, size):
+    batch, T = leading(rng, size, most=3 if size < 40 else 1), _length(rng, size)
+    D = min(axis(rng, size), 16)
+    H, K = min(axis(rng, size), 6), min(axis(rng, size), 6)
+    shapes = [(D, H * K)] * 3 + [(H * K, D)]
+    return *_layer(rng, (*batch, T, D), *shapes), H
+
+
+@MULTI.right
+def attends_head_by_head(x, w_q, w_k, w_v, w_o, heads):
+    columns = np.split(np.arange(w_q.shape[1]), heads)
+    parts = [ref.attention(x @ w_q[:, c], x @ w_k[:, c], x @ w_v[:, c]) for c in columns]
+    return np.concatenate(parts, axis=-1) @ w_o
+
+
+@MULTI.right
+def writes_it_with_einsum(x, w_q, w_k, w_v, w_o, heads):
+    cut = (-1, heads, w_q.shape[1] // heads)
+    q, k, v = (np.einsum("...td,dhk->...htk", x, w.reshape(cut)) for w in (w_q, w_k, w_v))
+    weights = ref.softmax(np.einsum("...htk,...hsk->...hts", q, k) / np.sqrt(cut[2]))
+    out = w_o.reshape(heads, cut[2], -1)
+    return np.einsum("...hts,...hsk,hkd->...td", weights, v, out, optimize=True).tolist()
 
 
 def _attended(x, w_q, w_k, w_v, heads):
@@ -465,6 +675,18 @@ BACK = Exercise(
     title="A head that looks back",
     answer="looks_back",
     signature="looks_back(offset, d_model, sharpness)",
+    clauses={
+        "returns two matrices $W^q$ and $W^k$": "the example of the exercise",
+        "sentences of up to 100 words": "inputs of every size and kind",
+        "the one that stands `offset` places before it": "five tokens before",
+        "a negative offset looks ahead": "a negative offset looks ahead",
+        "must be proportional to `sharpness`": "twice the sharpness doubles the scores",
+        "at a sharpness of 60 the wanted position must get more than 0.9 of the weight": "the "
+        "token before",
+        "Several answers are right": "inputs of every size and kind",
+        "an even number ≥ 8": "inputs of every size and kind",
+        "a factor ≥ 0": "sharpness 0 looks everywhere",
+    },
     hints=(
         "Which matrix turns the encoding of position i into that of position i - offset?",
         "ref.shift_matrix(-offset, d_model) @ PE_i = PE_(i - offset), and row x of X is "
@@ -472,58 +694,108 @@ BACK = Exercise(
         "Two numbers and a factor in; two matrices (D, D) out, w_q and w_k.",
     ),
     example=Example(
-        (0, 2, 3.0),
-        "offset 0 needs no turn: 3 × the identity and the identity are one right answer.",
+        (0, 8, 3.0),
+        "offset 0 needs no turn: with d_model = 8 and sharpness 3, 3 × the identity and the "
+        "identity are one right answer.",
     ),
 )
+_LONGEST = 100  # words, as the statement says: in a shorter sentence nothing is harder
+_ENOUGH = 60.0  # the sharpness at which the wanted position must win
+
+
+@BACK.draws
+def _(rng, size):
+    d_model = 64 if size and chance(rng, 0.1) else even(rng, size, least=8)
+    offset = int(rng.integers(-size, size + 1)) if chance(rng, 0.8) else choice(rng, (-99, 61))
+    sharpness = choice(rng, (60, 60.0, 0, 1, float(rng.uniform(0, 100)), 1e-3, 1e4))
+    return offset if size else 0, d_model, sharpness
+
+
+@BACK.accepting
+def _(value, offset, d_model, sharpness):
+    w_q, w_k = _two_matrices(value, d_model)
+    x = ref.sinusoidal_encoding(_LONGEST, d_model)
+    rows = _rows_that_find(offset, _LONGEST)
+    rows = rows[np.linspace(0, len(rows) - 1, 24).astype(int)]  # enough, and quick
+    scores = x[rows] @ w_q @ w_k.T @ x.T / np.sqrt(d_model)
+    if sharpness == 0:
+        if np.ptp(scores) > 1e-6:
+            return f"At sharpness 0 the scores differ by {show(float(np.ptp(scores)))}."
+    else:
+        # Proportional to the sharpness, so what they are at 60 is known.
+        problem = _misses(ref.softmax(scores * (_ENOUGH / sharpness)), rows, offset)
+        if problem:
+            return problem
+    if not is_of_kind(w_q, np.zeros(1)):
+        raise AnswerError(Outcome.DTYPE, got=w_q.dtype, expected="float64")
 
 
 def _two_matrices(value, d_model):
     """w_q and w_k, or the sentence that says what came instead."""
-    from tfmlib.checking.judge import AnswerError  # the judge knows exercises, not the reverse
-
-    shape = (2, d_model, d_model)
-    if np.shape(value) != shape:
+    pair, shape = as_array(value), (2, d_model, d_model)
+    if pair is None or pair.shape != shape:
+        got = describe(value) if pair is None else f"shape {pair.shape}"
+        if isinstance(value, list | tuple) and len(value) == 2:
+            got = " and ".join(describe(item) for item in value)
         raise AnswerError(
-            f"Return two matrices, w_q and w_k, each of shape {shape[1:]}; what came has the shape "
-            f"{np.shape(value)}."
+            Outcome.KIND, expected=f"two matrices of shape {shape[1:]}, w_q and w_k", got=got
         )
-    return value
+    if not np.isfinite(pair).all():
+        raise AnswerError(Outcome.NOT_FINITE, count=(~np.isfinite(pair)).sum(), size=pair.size)
+    return pair
+
+
+def _rows_that_find(offset, length):
+    """The positions from which the one `offset` places before is in the sentence."""
+    rows = np.arange(length)
+    return rows[(rows >= offset) & (rows - offset < length)]
+
+
+def _misses(weights, rows, offset):
+    """Which of some positions does not give most of its weight to the one it should find."""
+    found = weights[np.arange(len(rows)), rows - offset]
+    if found.min() > 0.9 - 1e-9:
+        return ""
+    worst = int(found.argmin())
+    row, most = int(rows[worst]), int(weights[worst].argmax())
+    elsewhere = "" if most == row - offset else f", and most to position {most}"
+    return (
+        f"At sharpness 60, position {row} gives {found[worst]:.2f} of its weight to position "
+        f"{row - offset}{elsewhere}."
+    )
 
 
 def _weights_of(answer, offset, d_model, sharpness, length):
     """The attention of the learner's head on a sentence that consists of positions alone."""
     x = ref.sinusoidal_encoding(length, d_model)
     w_q, w_k = _two_matrices(answer(offset, d_model, sharpness), d_model)
-    with np.errstate(invalid="ignore"):  # a wrong answer may hold infinities
-        return ref.attention_weights(x @ w_q, x @ w_k)
+    return ref.attention_weights(x @ w_q, x @ w_k)
 
 
-def _finds(weights, offset):
-    """Whether each position gives most of its weight to the one `offset` places before."""
-    T = len(weights)
-    rows = [i for i in range(T) if 0 <= i - offset < T]
-    return all(weights[i, i - offset] > 0.9 for i in rows)
+def _finds(answer, offset, d_model, length):
+    rows = _rows_that_find(offset, length)
+    weights = _weights_of(answer, offset, d_model, _ENOUGH, length)
+    return _misses(weights[rows], rows, offset) or True
 
 
 @BACK.invariant("the token before", "with offset 1, the token before gets more than 0.9")
 def _(answer):
-    return _finds(_weights_of(answer, 1, 14, 60.0, 7), 1)
+    return _finds(answer, 1, 14, 7)
 
 
 @BACK.invariant("five tokens before", "with offset 5, the fifth token before gets more than 0.9")
 def _(answer):
-    return _finds(_weights_of(answer, 5, 22, 60.0, 13), 5)
+    return _finds(answer, 5, 22, 13)
 
 
 @BACK.invariant("a negative offset looks ahead", "with offset -2, the next but one gets it")
 def _(answer):
-    return _finds(_weights_of(answer, -2, 14, 60.0, 11), -2)
+    return _finds(answer, -2, 14, 11)
 
 
 @BACK.invariant("sharpness 0 looks everywhere", "with sharpness 0, all weights are equal")
 def _(answer):
-    return np.allclose(_weights_of(answer, 3, 14, 0.0, 7), 1 / 7)
+    return same(_weights_of(answer, 3, 14, 0.0, 7), np.full((7, 7), 1 / 7))
 
 
 @BACK.invariant(
@@ -531,11 +803,33 @@ def _(answer):
     "the scores q·k are proportional to the sharpness: at 2 they are twice those at 1",
 )
 def _(answer):
-    x = ref.sinusoidal_encoding(5, 6)
-    once, twice = (_two_matrices(answer(1, 6, sharpness), 6) for sharpness in (1.0, 2.0))
-    with np.errstate(invalid="ignore"):
-        once, twice = (x @ w_q @ w_k.T @ x.T for w_q, w_k in (once, twice))
-    return np.allclose(twice, 2 * once)
+    x = ref.sinusoidal_encoding(5, 10)
+    once, twice = (_two_matrices(answer(1, 10, sharpness), 10) for sharpness in (1.0, 2.0))
+    once, twice = ((x @ w_q) @ (x @ w_k).T for w_q, w_k in (once, twice))
+    return same(twice, 2 * once)
+
+
+@BACK.right
+def turns_the_keys(offset, d_model, sharpness):
+    return [
+        (sharpness * np.eye(d_model)).tolist(),
+        ref.shift_matrix(offset, d_model).T.tolist(),
+    ]
+
+
+@BACK.right
+def shares_the_sharpness(offset, d_model, sharpness):
+    angles = offset * 10000.0 ** (-np.arange(0, d_model, 2) / d_model)
+    w_q = np.zeros((d_model, d_model))
+    for j, angle in enumerate(angles):
+        c, s = np.cos(angle), np.sin(angle)
+        w_q[2 * j : 2 * j + 2, 2 * j : 2 * j + 2] = [[c, s], [-s, c]]
+    return np.stack([w_q, np.eye(d_model)]) * sharpness**0.5
+
+
+@BACK.right
+def is_twice_as_sharp(offset, d_model, sharpness):
+    return 2 * sharpness * ref.shift_matrix(offset, d_model), np.eye(d_model)
 
 
 @BACK.mistake(
@@ -581,6 +875,12 @@ PARAMETERS = Exercise(
     answer="attention_parameters",
     signature="attention_parameters(d_model, heads, d_k, d_v)",
     oracle=_attention_parameters,
+    clauses={
+        "The equations leave $d_k$ and $d_v$ free": "wide values",
+        "the number of parameters of multi-head attention": "three heads",
+        "with a bias for each column of its matrices": "cutting costs nothing",
+        "four whole numbers -> a whole number": "inputs of every size and kind",
+    },
     hints=(
         "Which four matrices does multi-head attention have, and how long is the bias of each?",
         "W^q and W^k: D × (H·d_k) with H·d_k biases each; W^v: D × (H·d_v) with H·d_v; "
@@ -592,22 +892,47 @@ PARAMETERS = Exercise(
     ),
 )
 PARAMETERS.case("three heads", "four matrices with their biases", 7, 3, 5, 2)
-PARAMETERS.case("one head", "the count for a single head", 13, 1, 11, 3)
-PARAMETERS.case("wide values", "keys and values may differ in width", 5, 2, 3, 17)
+PARAMETERS.case("one head", "four matrices with their biases", 13, 1, 11, 3)
+PARAMETERS.case("wide values", "matrices of 2·3 and of 2·17 columns", 5, 2, 3, 17)
+
+
+@PARAMETERS.draws
+def _(rng, size):
+    if size and chance(rng, 0.25):  # as large as models are, and beyond 32 bits
+        d_model = 2 ** int(rng.integers(6, 21))
+        return d_model, 2 ** int(rng.integers(0, 13)), *(int(n) for n in rng.integers(1, 257, 2))
+    return tuple(axis(rng, size) for _ in range(4))
 
 
 @PARAMETERS.invariant(
     "cutting costs nothing", "heads of D / heads each learn as much, however many they are"
 )
 def _(answer):
-    counts = {int(answer(30, heads, 30 // heads, 30 // heads)) for heads in (1, 2, 3, 5)}
-    return counts == {4 * (30 * 30 + 30)}
+    return all(
+        same(answer(30, heads, 30 // heads, 30 // heads), 4 * (30 * 30 + 30))
+        for heads in (1, 2, 3, 5)
+    )
 
 
 @PARAMETERS.invariant("every head adds the same", "from 2 to 3 heads as much as from 3 to 4")
 def _(answer):
     two, three, four = (answer(7, heads, 5, 3) for heads in (2, 3, 4))
-    return three - two == four - three > 0
+    if not three > two:
+        return f"A third head adds {show(three - two)} parameters."
+    return same(four - three, three - two)
+
+
+@PARAMETERS.right
+def counts_the_entries_of_arrays(d_model, heads, d_k, d_v):
+    wide = [heads * d_k, heads * d_k, heads * d_v]
+    into = sum(d_model * width + width for width in wide)
+    return into + wide[2] * d_model + d_model
+
+
+@PARAMETERS.right
+def counts_head_by_head(d_model, heads, d_k, d_v):
+    each = 2 * (d_model * d_k + d_k) + (d_model * d_v + d_v) + d_v * d_model
+    return float(heads * each + d_model)
 
 
 @PARAMETERS.mistake("You left out the biases: each of the four matrices has one for each column.")
@@ -635,6 +960,26 @@ def counts_queries_and_keys_once(d_model, heads, d_k, d_v):
     return (d_model + 1) * heads * (d_k + d_v) + (heads * d_v + 1) * d_model
 
 
+@PARAMETERS.mistake("You left out the bias of W^0, which has D columns.")
+def forgets_the_bias_of_the_output(d_model, heads, d_k, d_v):
+    return _attention_parameters(d_model, heads, d_k, d_v) - d_model
+
+
+@PARAMETERS.mistake("You counted the bias of W^0 once for each head: there is one W^0 for all.")
+def counts_the_output_bias_for_each_head(d_model, heads, d_k, d_v):
+    return _attention_parameters(d_model, heads, d_k, d_v) + (heads - 1) * d_model
+
+
+@PARAMETERS.mistake("A bias has one number for each column of its matrix, which is not always D.")
+def makes_every_bias_as_long_as_the_model(d_model, heads, d_k, d_v):
+    return 2 * d_model * heads * (d_k + d_v) + 4 * d_model
+
+
+@PARAMETERS.mistake("You took d_k for the width of the values: they and W^0 have d_v.")
+def takes_d_k_for_the_values(d_model, heads, d_k, d_v):
+    return _attention_parameters(d_model, heads, d_k, d_k)
+
+
 @PARAMETERS.mistake("The bias of W^0 is as long as its output, D, not H·d_v.")
 def takes_the_wrong_bias_of_the_output(d_model, heads, d_k, d_v):
     return _attention_parameters(d_model, heads, d_k, d_v) - d_model + heads * d_v
@@ -654,6 +999,11 @@ PARTS = Exercise(
     answer="contributions",
     signature="contributions(heads, w_o)",
     oracle=_contributions,
+    clauses={
+        "for each head its own part of the output": "three heads",
+        "parts add up to $\\operatorname{Concat}": "they add up to the whole",
+        "heads (H, T, K), w_o (H·K, D) -> (H, T, D)": "inputs of every size and kind",
+    },
     hints=(
         "When a row is multiplied with a matrix, which of its rows do the first K numbers meet?",
         "Concat(h_1, …, h_h) W^0 = h_1 W^0_1 + … + h_h W^0_h, with W^0_i the i-th block of K rows.",
@@ -671,10 +1021,17 @@ PARTS.case(
 )
 
 
+@PARTS.draws
+def _(rng, size):
+    H, T = min(axis(rng, size), 12), _length(rng, size)
+    K, D = min(axis(rng, size), 12), min(axis(rng, size), 30)
+    return tuple(_together(rng, ANY_MAGNITUDE, (H, T, K), (H * K, D)))
+
+
 @PARTS.invariant("they add up to the whole", "the contributions sum to merged heads times W^0")
 def _(answer):
     heads, w_o = _parts_args
-    return np.allclose(np.sum(answer(heads, w_o), axis=0), ref.merge_heads(heads) @ w_o)
+    return same(np.sum(answer(heads, w_o), axis=0), ref.merge_heads(heads) @ w_o)
 
 
 @PARTS.invariant("a head of zeros contributes nothing", "without its output, its part is zero")
@@ -682,7 +1039,26 @@ def _(answer):
     heads, w_o = _parts_args[0].copy(), _parts_args[1]
     heads[1] = 0.0
     parts = np.asarray(answer(heads, w_o))
-    return not parts[1].any() and parts[0].any() and parts[2].any()
+    if not (parts[0].any() and parts[2].any()):
+        return "A head that is not zero contributes nothing."
+    return same(parts[1], np.zeros((5, 7)))
+
+
+@PARTS.right
+def multiplies_block_by_block(heads, w_o):
+    blocks = np.split(w_o, len(heads))
+    return [(head @ block).tolist() for head, block in zip(heads, blocks, strict=True)]
+
+
+@PARTS.right
+def silences_all_other_heads(heads, w_o):
+    alone = np.eye(len(heads))[:, :, None, None] * heads  # (H, H, T, K)
+    return ref.merge_heads(alone) @ w_o
+
+
+@PARTS.right
+def contracts_with_einsum(heads, w_o):
+    return np.einsum("htk,hkd->htd", heads, w_o.reshape(len(heads), heads.shape[2], -1))
 
 
 @PARTS.mistake("You added them up: return each head's part, the sum is the whole output.")

@@ -3,7 +3,34 @@
 import numpy as np
 
 from tfmlib import ref
+from tfmlib.checking.compare import as_array, describe, same, show
+from tfmlib.checking.draw import ANY_MAGNITUDE, KINDS, axis, chance, choice, leading, length, values
 from tfmlib.checking.exercise import Example, Exercise, numbers
+from tfmlib.checking.outcome import unmet
+
+DRAWN = "inputs of every size and kind"
+
+
+def _layers(rng, size, x):
+    """Square matrices for the rows of x, none at first, and of a size that keeps roundings small.
+
+    A right answer may multiply in any order: no result may be far smaller than its terms.
+    """
+    D = x.shape[-1]
+    matrices = values(rng, (axis(rng, size, 0), D, D), ANY_MAGNITUDE)
+    while not _is_tame(np.atleast_2d(x), matrices):
+        matrices = matrices / 4
+    return matrices
+
+
+def _is_tame(x, matrices):
+    terms, result = np.abs(x).astype(float), x.astype(float)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for matrix in matrices:
+            terms, result = terms + terms @ np.abs(matrix), result + result @ matrix
+        cancels = terms.max(axis=-1) > 1e4 * np.abs(result).max(axis=-1)
+    return bool(terms.max() < 2**50 and not cancels.any())  # whole numbers stay whole
+
 
 # --- 6.1 ----------------------------------------------------------------------------------------
 
@@ -29,17 +56,30 @@ STACK = Exercise(
         (np.array([[1.0, 2.0]]), np.array([[[1.0, 0.0], [0.0, 1.0]]])),
         "x = [[1, 2]] and one identity matrix should give [[2, 4]].",
     ),
+    clauses={
+        r"sends $X$ through $X \leftarrow X + XW$": "sublayers of zeros change nothing",
+        "for each matrix $W$ in turn": "a stack is its parts one after the other",
+        "x (T, D), matrices (L, D, D)": DRAWN,
+        "L may be 0": "no layer at all",
+    },
 )
 _x, _matrices = numbers(601, 3, 5), 0.5 * numbers(602, 7, 5, 5)
 STACK.case("seven layers", "each layer adds x W to the x it was given", _x, _matrices)
 STACK.case("two layers", "each layer adds x W to x", numbers(603, 2, 3), numbers(604, 2, 3, 3))
+STACK.case("no layer at all", "x comes back as it went in", _x, np.zeros((0, 5, 5)))
+
+
+@STACK.draws
+def _(rng, size):
+    x = values(rng, (axis(rng, size), axis(rng, min(size, 12))), ANY_MAGNITUDE)
+    return x, _layers(rng, size, x)
 
 
 @STACK.invariant(
     "sublayers of zeros change nothing", "with zero matrices the input goes all the way around"
 )
 def _(answer):
-    return np.allclose(answer(_x, np.zeros((11, 5, 5))), _x)
+    return same(answer(_x, np.zeros((11, 5, 5))), _x)
 
 
 @STACK.invariant(
@@ -48,7 +88,34 @@ def _(answer):
 )
 def _(answer):
     parts = answer(np.asarray(answer(_x, _matrices[:3])), _matrices[3:])
-    return np.allclose(parts, answer(_x, _matrices))
+    return same(parts, answer(_x, _matrices))
+
+
+@STACK.right
+def multiplies_all_factors_first(x, matrices):
+    whole = np.eye(x.shape[1])
+    for matrix in matrices:
+        whole = whole @ (np.eye(len(matrix)) + matrix)
+    return x @ whole
+
+
+@STACK.right
+def goes_row_by_row(x, matrices):
+    rows = []
+    for row in x.tolist():
+        for matrix in matrices:
+            added = [sum(a * w for a, w in zip(row, column, strict=True)) for column in matrix.T]
+            row = [a + b for a, b in zip(row, added, strict=True)]
+        rows.append(row)
+    return rows
+
+
+@STACK.right
+def sums_with_einsum(x, matrices):
+    stream = np.array(x, dtype=float)
+    for matrix in matrices:
+        stream += np.einsum("td,de->te", stream, matrix)
+    return stream
 
 
 @STACK.mistake("There is no way around: you replaced x by x W. Add it to x.")
@@ -92,14 +159,34 @@ def takes_the_mean(x, matrices):
     return x
 
 
+@STACK.mistake("You began with the last matrix: the first one comes first.")
+def begins_with_the_last(x, matrices):
+    for matrix in matrices[::-1]:
+        x = x + x @ matrix
+    return x
+
+
+@STACK.mistake("You multiplied by the transpose: it is x W, with W as it comes.")
+def transposes_the_matrices(x, matrices):
+    for matrix in matrices:
+        x = x + x @ matrix.T
+    return x
+
+
+@STACK.mistake("You returned inside the loop: only the first layer ran.")
+def returns_after_the_first(x, matrices):
+    for matrix in matrices:
+        return x + x @ matrix
+    return x
+
+
 # --- 6.2 ----------------------------------------------------------------------------------------
 
 
 def _bottom(gradient, jacobians):
-    whole = np.eye(len(gradient))
-    for jacobian in jacobians:  # the Jacobian of the stack so far, from the bottom up
-        whole = whole + jacobian @ whole
-    return gradient @ whole
+    for jacobian in reversed(list(jacobians)):
+        gradient = gradient @ (np.eye(len(jacobian)) + jacobian)
+    return gradient
 
 
 BOTTOM = Exercise(
@@ -117,12 +204,27 @@ BOTTOM = Exercise(
         (np.array([1.0, 1.0]), np.array([[[0.0, 3.0], [0.0, 0.0]]])),
         "gradient [1, 1] and one Jacobian [[0, 3], [0, 0]] should give [1, 4].",
     ),
+    clauses={
+        "the gradient at the top": "layers that do nothing let it pass",
+        "$J_1$ first": "three layers",
+        r"Entry $i, j$ of a Jacobian is $\partial f_i / \partial x_j$": "it predicts a small step",
+        "The check compares with small steps": "it predicts a small step",
+        "gradient (D,), jacobians (L, D, D)": DRAWN,
+        "L may be 0": "no layer at all",
+    },
 )
 _jacobians = 0.5 * numbers(605, 3, 5, 5)
 BOTTOM.case("three layers", "from the top down, identity and all", numbers(606, 5), _jacobians)
 BOTTOM.case(
     "eleven layers", "from the top down, identity and all", numbers(607, 2), numbers(608, 11, 2, 2)
 )
+BOTTOM.case("no layer at all", "the gradient as it is", numbers(639, 5), np.zeros((0, 5, 5)))
+
+
+@BOTTOM.draws
+def _(rng, size):
+    gradient = values(rng, (axis(rng, min(size, 12)),), ANY_MAGNITUDE)
+    return gradient, np.ascontiguousarray(_layers(rng, size, gradient)[::-1])
 
 
 @BOTTOM.invariant(
@@ -138,14 +240,41 @@ def _(answer):
         return top @ x
 
     moved = [(output(start + step * e) - output(start)) / step for e in np.eye(5)]
-    return np.allclose(answer(top, _jacobians), moved, atol=1e-5)
+    return same(answer(top, _jacobians), np.array(moved), atol=1e-5)
 
 
 @BOTTOM.invariant(
     "layers that do nothing let it pass", "with zero Jacobians the gradient arrives unchanged"
 )
 def _(answer):
-    return np.allclose(answer(numbers(611, 7), np.zeros((13, 7, 7))), numbers(611, 7))
+    return same(answer(numbers(611, 7), np.zeros((13, 7, 7))), numbers(611, 7))
+
+
+@BOTTOM.right
+def multiplies_the_factors_first(gradient, jacobians):
+    whole = np.eye(len(gradient))
+    for jacobian in jacobians:  # the Jacobian of the stack so far, from the bottom up
+        whole = whole + jacobian @ whole
+    return gradient @ whole
+
+
+@BOTTOM.right
+def walks_every_entry(gradient, jacobians):
+    gradient = list(gradient)
+    for jacobian in reversed(jacobians.tolist()):
+        through = [0.0] * len(gradient)
+        for g, row in zip(gradient, jacobian, strict=True):
+            for j, slope in enumerate(row):
+                through[j] += slope * g
+        gradient = [g + t for g, t in zip(gradient, through, strict=True)]
+    return gradient
+
+
+@BOTTOM.right
+def passes_down_with_einsum(gradient, jacobians):
+    for layer in range(len(jacobians) - 1, -1, -1):
+        gradient = gradient + np.einsum("ij,i->j", jacobians[layer], gradient)
+    return gradient
 
 
 @BOTTOM.mistake("The way around is missing: the gradient also passes beside each layer, g + Jᵀ g.")
@@ -183,6 +312,26 @@ def adds_single_layers(gradient, jacobians):
     return gradient + sum(jacobian.T @ gradient for jacobian in jacobians)
 
 
+@BOTTOM.mistake(
+    "You carried a change from the bottom to the top, J g in the order of the layers: a gradient "
+    "goes the other way, by Jᵀ g from the last layer to the first."
+)
+def goes_up(gradient, jacobians):
+    for jacobian in jacobians:
+        gradient = gradient + jacobian @ gradient
+    return gradient
+
+
+@BOTTOM.mistake(
+    "`gradient += …` writes into the array that you were given: gradient = gradient + … makes a "
+    "new one."
+)
+def writes_into_the_gradient(gradient, jacobians):
+    for jacobian in jacobians[::-1]:
+        gradient += jacobian.T @ gradient
+    return gradient
+
+
 # --- 6.3 ----------------------------------------------------------------------------------------
 
 
@@ -206,11 +355,35 @@ LIKE = Exercise(
         (np.array([[50.0, 2.0], [70.0, 4.0]]), np.array([[80.0, 3.0]])),
         "with columns 50, 70 and 2, 4, the house [80, 3] should give [2, 0].",
     ),
+    clauses={
+        "the new rows in standard scaling": "two new houses",
+        "by the means and standard deviations": "the old table becomes standard",
+        "divided by $N$, as `np.std` does": "two old houses",
+        "of the columns of `train`": "a house does not depend on its neighbours",
+        "train (N, D), new (M, D) -> (M, D)": DRAWN,
+    },
 )
 _houses = np.array([50.0, 3.0, 400.0]) + np.array([20.0, 1.0, 90.0]) * numbers(612, 11, 3)
 _offered = np.array([70.0, 4.0, 300.0]) + np.array([9.0, 2.0, 50.0]) * numbers(613, 2, 3)
 LIKE.case("two new houses", "each column by the old mean and deviation", _houses, _offered)
 LIKE.case("five columns", "each column by its own scale", numbers(614, 7, 5), numbers(615, 13, 5))
+LIKE.case(
+    "two old houses",
+    "the deviation of two numbers is half their distance",
+    np.array([[30, 2], [50, 8]]),
+    np.array([[40, 5], [70, 2], [30, 11]]),
+)
+
+
+@LIKE.draws
+def _(rng, size):
+    N, M, D = axis(rng, size, 2), axis(rng, size), axis(rng, size)
+    train, new = values(rng, (N, D), ("plain", "ties", "whole")), values(rng, (M, D))
+    train[0, np.ptp(train, axis=0) == 0] += 1  # no column is constant
+    if train.dtype.kind == "f" and chance(rng):  # columns of other units, far from zero or not
+        unit, centre = 10.0 ** rng.integers(-30, 4, size=D), choice(rng, (0, 3, 20))
+        train, new = unit * (centre + train), unit * (centre + new)
+    return train, new
 
 
 @LIKE.invariant(
@@ -218,14 +391,35 @@ LIKE.case("five columns", "each column by its own scale", numbers(614, 7, 5), nu
 )
 def _(answer):
     scaled = np.asarray(answer(_houses, _houses))
-    return np.allclose(scaled.mean(axis=0), 0) and np.allclose(scaled.std(axis=0), 1)
+    return same(scaled.mean(axis=0), np.zeros(3)) and same(scaled.std(axis=0), np.ones(3))
 
 
 @LIKE.invariant(
     "a house does not depend on its neighbours", "a new house alone is scaled as it is among others"
 )
 def _(answer):
-    return np.allclose(answer(_houses, _offered[:1]), answer(_houses, _offered)[:1])
+    return same(answer(_houses, _offered[:1]), answer(_houses, _offered)[:1])
+
+
+@LIKE.right
+def goes_house_by_house(train, new):
+    columns = list(zip(*train.tolist(), strict=True))
+    means = [sum(column) / len(column) for column in columns]
+    spreads = [
+        (sum((a - mean) ** 2 for a in column) / len(column)) ** 0.5
+        for column, mean in zip(columns, means, strict=True)
+    ]
+    return [
+        [(a - m) / s for a, m, s in zip(row, means, spreads, strict=True)] for row in new.tolist()
+    ]
+
+
+@LIKE.right
+def goes_column_by_column(train, new):
+    scaled = np.empty(new.shape)
+    for d in range(train.shape[1]):
+        scaled[:, d] = (new[:, d] - train[:, d].mean()) / np.sqrt(train[:, d].var())
+    return scaled
 
 
 @LIKE.mistake(
@@ -265,6 +459,34 @@ def takes_min_and_max(train, new):
     return (new - train.min(axis=0)) / (train.max(axis=0) - train.min(axis=0))
 
 
+@LIKE.mistake("You did not subtract the mean of train.")
+def leaves_out_the_mean(train, new):
+    return new / train.std(axis=0)
+
+
+@LIKE.mistake("You did not divide by the standard deviation of train.")
+def leaves_out_the_deviation(train, new):
+    return new - train.mean(axis=0)
+
+
+@LIKE.mistake("You scaled the old table: the new one is asked for.")
+def scales_the_old_table(train, new):
+    return (train - train.mean(axis=0)) / train.std(axis=0)
+
+
+@LIKE.mistake(
+    "You subtracted the mean of the new table and divided by the deviation of the old one: both "
+    "come from train."
+)
+def takes_the_mean_of_the_new(train, new):
+    return (new - new.mean(axis=0)) / train.std(axis=0)
+
+
+@LIKE.mistake("You measured each row (axis=1): a column has a mean and a deviation, axis=0.")
+def measures_rows(train, new):
+    return (new - train.mean(axis=1, keepdims=True)) / train.std(axis=1, keepdims=True)
+
+
 # --- 6.4 ----------------------------------------------------------------------------------------
 
 NORM = Exercise(
@@ -273,6 +495,14 @@ NORM = Exercise(
     answer="layer_norm",
     signature="layer_norm(x, gain, bias, eps)",
     oracle=lambda x, gain, bias, eps: ref.layer_norm(x, gain, bias, eps),
+    stands_for="layer_norm",
+    clauses={
+        "Write {eq}`eq-notes-15`": "every row is standard",
+        "and {eq}`eq-gain`": "three words",
+        "for any number of leading axes": "a batch, and a large eps",
+        "x (..., D), gain (D,), bias (D,)": DRAWN,
+        "eps > 0": "a constant row gives the bias",
+    },
     hints=(
         "Whose mean is it: that of a word's features, or that of a feature over all words?",
         "gain · (x - mean) / sqrt(variance + eps) + bias, the variance divided by D.",
@@ -314,18 +544,49 @@ NORM.case(
 )
 
 
+@NORM.draws
+def _(rng, size):
+    D = axis(rng, size)
+    x = values(rng, (*leading(rng, size), D), ANY_MAGNITUDE)
+    if x.dtype.kind == "f" and chance(rng, 0.2):
+        x = x + choice(rng, (100.0, 1e7))  # where the square of the mean swallows the variance
+    # Beside large numbers eps would differ in the sixth digit, where nobody sees it.
+    eps = 1e-5 if x.std() > 30 else choice(rng, (1e-5, 1e-3, 0.5, 1, 3.0))
+    return x, values(rng, (D,)), values(rng, (D,)), eps
+
+
 @NORM.invariant("every row is standard", "with gain 1 and bias 0, rows have mean 0 and variance 1")
 def _(answer):
     rows = np.asarray(answer(5 + 3 * numbers(623, 3, 13), np.ones(13), np.zeros(13), 1e-12))
-    return np.allclose(rows.mean(axis=-1), 0) and np.allclose(rows.var(axis=-1), 1)
+    return same(rows.mean(axis=-1), np.zeros(3)) and same(rows.var(axis=-1), np.ones(3))
 
 
 @NORM.invariant("a constant row gives the bias", "eps keeps 0/0 away: nothing is left but the bias")
 def _(answer):
-    return np.allclose(answer(np.full((2, 5), 7.0), _gain, _bias, 1e-5), _bias)
+    return same(answer(np.full((2, 5), 7.0), _gain, _bias, 1e-5), np.array([_bias, _bias]))
 
 
-def _normed(x, gain, bias, axis=-1, eps=0.0, **kwargs):
+@NORM.right
+def norms_row_by_row(x, gain, bias, eps):
+    if x.ndim > 1:
+        return np.array([norms_row_by_row(row, gain, bias, eps) for row in x])
+    mean = sum(x) / len(x)
+    spread = (sum((a - mean) ** 2 for a in x) / len(x) + eps) ** 0.5
+    return [g * (a - mean) / spread + b for a, g, b in zip(x, gain, bias, strict=True)]
+
+
+@NORM.right
+def centres_by_a_matrix(x, gain, bias, eps):
+    D = x.shape[-1]
+    centred = x @ (np.eye(D) - 1 / D)
+    variance = np.einsum("...d,...d->...", centred, centred)[..., None] / D
+    return centred * (variance + eps) ** -0.5 * gain + bias
+
+
+# The mistakes have the defaults of ref.layer_norm, in whose place they are tried elsewhere.
+
+
+def _normed(x, gain=1.0, bias=0.0, axis=-1, eps=0.0, **kwargs):
     centred = x - x.mean(axis=axis, keepdims=True)
     return gain * centred / np.sqrt(x.var(axis=axis, keepdims=True, **kwargs) + eps) + bias
 
@@ -333,54 +594,87 @@ def _normed(x, gain, bias, axis=-1, eps=0.0, **kwargs):
 @NORM.mistake(
     "Your variance divides by D - 1: layer norm takes the population variance, divided by D."
 )
-def divides_by_one_less(x, gain, bias, eps):
+def divides_by_one_less(x, gain=1.0, bias=0.0, eps=1e-5):
     return _normed(x, gain, bias, eps=eps, ddof=1)
 
 
 @NORM.mistake("eps stands under the root, beside the variance; yours is added to the deviation.")
-def adds_eps_outside_the_root(x, gain, bias, eps):
+def adds_eps_outside_the_root(x, gain=1.0, bias=0.0, eps=1e-5):
     deviation = x.std(axis=-1, keepdims=True)
     return gain * (x - x.mean(axis=-1, keepdims=True)) / (deviation + eps) + bias
 
 
 @NORM.mistake("You forgot eps: a constant row gives 0/0.")
-def forgets_eps(x, gain, bias, eps):
+def forgets_eps(x, gain=1.0, bias=0.0, eps=1e-5):
     return _normed(x, gain, bias)
 
 
-@NORM.mistake(
-    "You standardised over the words, which is batch norm: each word has its own mean, axis=-1."
+_OVER_WORDS = (
+    "You standardised over the words, not the features: each word has its own mean, axis=-1."
 )
-def standardises_columns(x, gain, bias, eps):
+
+
+@NORM.mistake(_OVER_WORDS)
+def standardises_columns(x, gain=1.0, bias=0.0, eps=1e-5):
+    return _normed(x, gain, bias, axis=0, eps=eps)
+
+
+@NORM.mistake(_OVER_WORDS)
+def standardises_over_each_sentence(x, gain=1.0, bias=0.0, eps=1e-5):
+    return _normed(x, gain, bias, axis=-2, eps=eps)
+
+
+@NORM.mistake("You standardised each feature over all words, which is batch norm: use axis=-1.")
+def standardises_as_batch_norm(x, gain=1.0, bias=0.0, eps=1e-5):
     return _normed(x, gain, bias, axis=tuple(range(x.ndim - 1)), eps=eps)
 
 
 @NORM.mistake("One mean and one variance for the whole array: each word has its own, axis=-1.")
-def standardises_everything(x, gain, bias, eps):
+def standardises_everything(x, gain=1.0, bias=0.0, eps=1e-5):
     return _normed(x, gain, bias, axis=None, eps=eps)
 
 
 @NORM.mistake(
     "Mean and variance lost their last axis, so NumPy lines words up with features: keepdims=True."
 )
-def forgets_keepdims(x, gain, bias, eps):
+def forgets_keepdims(x, gain=1.0, bias=0.0, eps=1e-5):
     return gain * (x - x.mean(axis=-1)) / np.sqrt(x.var(axis=-1) + eps) + bias
 
 
 @NORM.mistake("You divided by the variance: take its root.")
-def forgets_the_root(x, gain, bias, eps):
+def forgets_the_root(x, gain=1.0, bias=0.0, eps=1e-5):
     centred = x - x.mean(axis=-1, keepdims=True)
     return gain * centred / (x.var(axis=-1, keepdims=True) + eps) + bias
 
 
 @NORM.mistake("You added the bias before the gain: first times gain, then plus bias.")
-def adds_the_bias_first(x, gain, bias, eps):
+def adds_the_bias_first(x, gain=1.0, bias=0.0, eps=1e-5):
     return gain * (_normed(x, 1, 0, eps=eps) + bias)
 
 
 @NORM.mistake("You left out gain and bias.")
-def leaves_out_gain_and_bias(x, gain, bias, eps):
+def leaves_out_gain_and_bias(x, gain=1.0, bias=0.0, eps=1e-5):
     return _normed(x, 1, 0, eps=eps)
+
+
+@NORM.mistake("You left out the gain: multiply by it before you add the bias.")
+def leaves_out_the_gain(x, gain=1.0, bias=0.0, eps=1e-5):
+    return _normed(x, 1, bias, eps=eps)
+
+
+@NORM.mistake("You left out the bias: add it at the end.")
+def leaves_out_the_bias(x, gain=1.0, bias=0.0, eps=1e-5):
+    return _normed(x, gain, 0, eps=eps)
+
+
+@NORM.mistake("You did not subtract the mean.")
+def forgets_to_centre(x, gain=1.0, bias=0.0, eps=1e-5):
+    return gain * x / np.sqrt(x.var(axis=-1, keepdims=True) + eps) + bias
+
+
+@NORM.mistake("You wrote 1e-5 for eps: take the one that the function is given.")
+def has_an_eps_of_its_own(x, gain=1.0, bias=0.0, eps=1e-5):
+    return _normed(x, gain, bias, eps=1e-5)
 
 
 # --- 6.5 ----------------------------------------------------------------------------------------
@@ -399,40 +693,106 @@ SQUARE = Exercise(
     example=Example(
         (2,), "n = 2 has few choices, for instance [[0, 1], [1, 0]], which both norms turn into ±1."
     ),
+    clauses={
+        r"an $n \times n$ table": DRAWN,
+        "both give the same result": "both norms agree on 5 by 5",
+        "the $n$ numbers of each row are all different": "no number stands twice in a row",
+        "by 0.01 or more": "no number stands twice in a row",
+        "each row of the result has a variance of at least 0.99": "rows come out standard",
+        "a whole number, 1 or more": "a single number",
+    },
 )
 
 
+def _fault_of_square(value, n):
+    """What is wrong with a table, in a sentence; None if nothing is."""
+    table = as_array(value)
+    if table is None or table.shape != (n, n):
+        return f"Expected {n} rows of {n} numbers, got {describe(value)}."
+    if not np.isfinite(table).all():
+        return "Every entry must be a finite number."
+    table = table.astype(float)
+    if n == 1:
+        return None
+    gap = np.diff(np.sort(table, axis=1), axis=1).min()
+    if gap < 0.01 - 1e-9:
+        return f"Two numbers of a row are {show(gap)} apart, and 0.01 is the least."
+    by_rows, by_columns = ref.layer_norm(table), ref.batch_norm(table)
+    off = np.abs(by_rows - by_columns).max()
+    if off > 1e-4:
+        return f"Layer norm and batch norm give tables that are up to {show(off)} apart."
+    variance = by_rows.var(axis=1).min()
+    if variance < 0.99 - 1e-9:
+        return f"After the norm a row has variance {show(variance)}, not 0.99 or more: ε shows."
+    return None
+
+
+@SQUARE.accepting
+def _(value, n):
+    return _fault_of_square(value, n)
+
+
+@SQUARE.draws
+def _(rng, size):
+    return (length(rng, size),)
+
+
 def _square(answer, n):
-    """The table as an array; anything but n rows of n numbers is not one."""
-    table = np.asarray(answer(n), dtype=float)
-    if table.shape != (n, n):
-        raise ValueError(f"expected {n} rows of {n} numbers, got shape {table.shape}")
-    return table
+    """The table as an array of numbers; anything but n rows of n is not one."""
+    table = as_array(answer(n))
+    if table is None or table.shape != (n, n):
+        raise unmet(f"Expected {n} rows of {n} numbers.")
+    return table.astype(float)
+
+
+SQUARE.case("a single number", "any finite number: both norms make 0 of it", 1)
+SQUARE.case("an even number of rows", "both norms give the same table", 6)
 
 
 @SQUARE.invariant("both norms agree on 5 by 5", "batch norm and layer norm give the same table")
 def _(answer):
     table = _square(answer, 5)
-    return np.allclose(ref.batch_norm(table), ref.layer_norm(table), atol=1e-4)
+    return same(ref.batch_norm(table), ref.layer_norm(table), atol=1e-4)
 
 
 @SQUARE.invariant("both norms agree on 11 by 11", "batch norm and layer norm give the same table")
 def _(answer):
     table = _square(answer, 11)
-    return np.allclose(ref.batch_norm(table), ref.layer_norm(table), atol=1e-4)
+    return same(ref.batch_norm(table), ref.layer_norm(table), atol=1e-4)
 
 
 @SQUARE.invariant(
     "no number stands twice in a row", "the n numbers of a row differ by 0.01 or more"
 )
 def _(answer):
-    gaps = np.diff(np.sort(_square(answer, 7), axis=1), axis=1)
-    return gaps.min() >= 0.01
+    gap = np.diff(np.sort(_square(answer, 7), axis=1), axis=1).min()
+    return gap >= 0.01 - 1e-9 or f"Two numbers of a row are {show(gap)} apart."
 
 
-@SQUARE.invariant("rows come out standard", "each row of the normed 3 by 3 table has variance 1")
+@SQUARE.invariant(
+    "rows come out standard", "each row of the normed 3 by 3 table has a variance of 0.99 or more"
+)
 def _(answer):
-    return np.allclose(ref.layer_norm(_square(answer, 3)).var(axis=1), 1, atol=1e-2)
+    variance = ref.layer_norm(_square(answer, 3)).var(axis=1).min()
+    return variance >= 0.99 - 1e-9 or f"A row has variance {show(variance)} after the norm."
+
+
+@SQUARE.right
+def turns_a_list(n):
+    numbers = [3.5 * i - 1 for i in range(n)]
+    return [numbers[i:] + numbers[:i] for i in range(n)]
+
+
+@SQUARE.right
+def permutes_a_latin_square(n):
+    rng = np.random.default_rng(n)
+    square = np.subtract.outer(rng.permutation(n), rng.permutation(n)) % n
+    return np.cumsum(rng.random(n) + 0.5)[square]
+
+
+@SQUARE.right
+def steps_by_little(n):
+    return np.array([np.roll(np.arange(n) / 8, i) for i in range(n)])
 
 
 @SQUARE.mistake("All rows are the same, so every column is constant: batch norm gives zeros.")
@@ -468,6 +828,26 @@ def takes_products(n):
     return np.outer(np.arange(n), np.arange(n)) % n
 
 
+@SQUARE.mistake("A table of equal numbers: the n numbers of a row must differ by 0.01 or more.")
+def repeats_one_number(n):
+    return np.ones((n, n))
+
+
+@SQUARE.mistake(
+    "Your numbers are only 0.01 apart, so ε is not small beside their variance and the rows do not "
+    "come out standard: spread them."
+)
+def stays_too_small(n):
+    return np.add.outer(np.arange(n), np.arange(n)) % n / 100
+
+
+@SQUARE.mistake(
+    "Distances from the diagonal: rows near the edge hold other numbers than those in the middle."
+)
+def takes_distances(n):
+    return np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+
+
 # --- 6.6 ----------------------------------------------------------------------------------------
 
 
@@ -493,9 +873,30 @@ SLOPE = Exercise(
         (np.array([1.0, -1.0]), 0.0),
         "x = [1, -1] gives [1, -1] however large it is, so J should be [[0, 0], [0, 0]].",
     ),
+    clauses={
+        "Prove {eq}`eq-norm-jacobian` on paper and write it": "five features",
+        "without gain and bias": "it predicts a small step",
+        "The check compares with small steps": "it predicts a small step",
+        "x (D,)": DRAWN,
+        "eps >= 0": "eps may be 0",
+        "> 0 where x is constant": "features that are all equal",
+    },
 )
-SLOPE.case("five features", "Eq. for J, entry by entry", 2 + 3 * numbers(624, 5), 1e-3)
-SLOPE.case("eleven features, a large eps", "Eq. for J, entry by entry", numbers(625, 11), 0.25)
+SLOPE.case("five features", "the slope of each output by each input", 2 + 3 * numbers(624, 5), 1e-3)
+SLOPE.case("eleven features, a large eps", "eps stands under the root", numbers(625, 11), 0.25)
+SLOPE.case("eps may be 0", "the same formula without eps", numbers(640, 6), 0.0)
+SLOPE.case(
+    "features that are all equal", "y is zero, so only I - 1/D is left", np.full(4, 7.0), 0.25
+)
+
+
+@SLOPE.draws
+def _(rng, size):
+    x = values(rng, (axis(rng, size),), ANY_MAGNITUDE)
+    eps, spread = choice(rng, (0.0, 1e-5, 1e-3, 0.25, 1)), x.std()
+    if spread**2 > 1e-6 * eps and spread < 0.1:
+        eps = 1.0  # else roundings are as large as the slopes
+    return x, eps if eps or np.ptp(x) else 1e-5
 
 
 @SLOPE.invariant(
@@ -506,14 +907,31 @@ def _(answer):
     x, step = 3 * numbers(626, 7), 1e-6
     start = ref.layer_norm(x, eps=0.1)
     moved = [(ref.layer_norm(x + step * e, eps=0.1) - start) / step for e in np.eye(7)]
-    return np.allclose(answer(x, 0.1), np.array(moved).T, atol=1e-5)
+    return same(answer(x, 0.1), np.array(moved).T, atol=1e-5)
 
 
 @SLOPE.invariant(
     "adding the same to all features moves nothing", "J times a vector of ones is zero"
 )
 def _(answer):
-    return np.allclose(np.sum(answer(numbers(627, 13), 1e-5), axis=-1), 0)
+    return same(np.sum(answer(numbers(627, 13), 1e-5), axis=-1), np.zeros(13))
+
+
+@SLOPE.right
+def goes_entry_by_entry(x, eps):
+    D, mean = len(x), sum(x) / len(x)
+    s = (sum((a - mean) ** 2 for a in x) / D + eps) ** 0.5
+    y = [(a - mean) / s for a in x]
+    return [[((i == j) - 1 / D - y[i] * y[j] / D) / s for j in range(D)] for i in range(D)]
+
+
+@SLOPE.right
+def applies_the_chain_rule(x, eps):
+    D = len(x)
+    centre = np.eye(D) - np.ones((D, D)) / D
+    centred, s = x - x.mean(), np.sqrt(x.var() + eps)
+    slope_of_s = centred / (D * s)
+    return (centre * s - np.einsum("i,j->ij", centred, slope_of_s)) / s**2
 
 
 @SLOPE.mistake("You forgot that the mean moves, too: subtract 1/D everywhere.")
@@ -551,6 +969,35 @@ def squares_instead_of_outer(x, eps):
     return (np.eye(len(x)) - 1 / len(x) - y * y / len(x)) / np.sqrt(x.var() + eps)
 
 
+@SLOPE.mistake("You subtracted y yᵀ as it is: it is divided by D, as the mean is.")
+def forgets_to_divide_the_square(x, eps):
+    y = ref.layer_norm(x, eps=eps)
+    return (np.eye(len(x)) - 1 / len(x) - np.outer(y, y)) / np.sqrt(x.var() + eps)
+
+
+@SLOPE.mistake("eps is missing: it stands under the root, in s and in y.")
+def leaves_out_eps(x, eps):
+    return _slope(x, 0.0)
+
+
+@SLOPE.mistake("Your variance divides by D - 1: layer norm takes the one divided by D.")
+def takes_the_sample_variance(x, eps):
+    D, s = len(x), np.sqrt(x.var(ddof=1) + eps)
+    y = (x - x.mean()) / s
+    return (np.eye(D) - 1 / D - np.outer(y, y) / D) / s
+
+
+@SLOPE.mistake("The diagonal alone is not enough: every output depends on every feature.")
+def keeps_the_diagonal(x, eps):
+    return np.diag(np.diag(_slope(x, eps)))
+
+
+@SLOPE.mistake("1/D was subtracted on the diagonal only: the mean moves every output.")
+def moves_the_mean_on_the_diagonal(x, eps):
+    D, y = len(x), ref.layer_norm(x, eps=eps)
+    return (np.eye(D) * (1 - 1 / D) - np.outer(y, y) / D) / np.sqrt(x.var() + eps)
+
+
 # --- 6.7 ----------------------------------------------------------------------------------------
 
 
@@ -579,6 +1026,14 @@ PRE = Exercise(
         ),
         "with weights of zero, [[2, 4, 6, 8]] should come out as it went in.",
     ),
+    clauses={
+        "When the weights are all zero, a pre-norm layer returns its input": (
+            "a branch of zeros changes nothing"
+        ),
+        "write `pre_norm_layer` as it should be": "three words of five features",
+        r"with the $\epsilon$ that `ref.layer_norm` has by itself, $10^{-5}$": "very small numbers",
+        "x (T, D), w1 (D, F), b1 (F,), w2 (F, D), b2 (D,) -> (T, D)": DRAWN,
+    },
 )
 
 
@@ -596,13 +1051,22 @@ PRE.case("three words of five features", "x plus what the branch makes of it", _
 PRE.case(
     "two words of eleven", "x plus the branch", 2 * numbers(633, 2, 11), *_weights(634, 11, 13)
 )
+PRE.case("very small numbers", "eps counts where the variance is small", 0.003 * _row, *_ffn)
+
+
+@PRE.draws
+def _(rng, size):
+    T, D, F = axis(rng, size), axis(rng, size), axis(rng, size)
+    kinds = (*KINDS, "tiny")
+    network = (values(rng, shape, kinds) for shape in ((D, F), (F,), (F, D), (D,)))
+    return values(rng, (T, D), ANY_MAGNITUDE), *network
 
 
 @PRE.invariant(
     "a branch of zeros changes nothing", "with weights of zero, x comes out as it went in"
 )
 def _(answer):
-    return np.allclose(answer(_row, *(0 * w for w in _ffn)), _row)
+    return same(answer(_row, *(0 * w for w in _ffn)), _row)
 
 
 @PRE.invariant(
@@ -611,7 +1075,27 @@ def _(answer):
 )
 def _(answer):
     branch = np.asarray(answer(_row, *_ffn)) - _row
-    return np.allclose(np.asarray(answer(10 * _row, *_ffn)) - 10 * _row, branch, atol=1e-4)
+    return same(np.asarray(answer(10 * _row, *_ffn)) - 10 * _row, branch, atol=1e-4)
+
+
+@PRE.right
+def writes_every_step(x, w1, b1, w2, b2):
+    centred = x - x.mean(axis=1, keepdims=True)
+    normed = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5)
+    hidden = normed @ w1 + b1
+    hidden[hidden < 0] = 0
+    return hidden @ w2 + b2 + x
+
+
+@PRE.right
+def goes_word_by_word(x, w1, b1, w2, b2):
+    rows = []
+    for word in x:
+        normed = ref.layer_norm(word)
+        hidden = [max(0.0, normed @ column + b) for column, b in zip(w1.T, b1, strict=True)]
+        branch = np.einsum("f,fd->d", hidden, w2) + b2
+        rows.append((word + branch).tolist())
+    return rows
 
 
 @PRE.mistake(
@@ -646,3 +1130,14 @@ def norms_the_branch(x, w1, b1, w2, b2):
 @PRE.mistake("You normed twice, before the branch and after the sum: before is enough.")
 def norms_twice(x, w1, b1, w2, b2):
     return ref.layer_norm(x + ref.feed_forward(ref.layer_norm(x), w1, b1, w2, b2))
+
+
+@PRE.mistake("You normed each feature over the words: layer norm takes each word by itself.")
+def norms_columns(x, w1, b1, w2, b2):
+    return x + ref.feed_forward(ref.batch_norm(x), w1, b1, w2, b2)
+
+
+@PRE.mistake("You added the normed x besides x: the way around carries x alone.")
+def adds_both(x, w1, b1, w2, b2):
+    normed = ref.layer_norm(x)
+    return x + normed + ref.feed_forward(normed, w1, b1, w2, b2)

@@ -3,7 +3,20 @@
 import numpy as np
 
 from tfmlib import ref
+from tfmlib.checking.compare import as_array, describe, is_of_kind, same
+from tfmlib.checking.draw import (
+    ANY_MAGNITUDE,
+    axis,
+    chance,
+    choice,
+    ids,
+    leading,
+    mask,
+    positive,
+    values,
+)
 from tfmlib.checking.exercise import Example, Exercise, numbers
+from tfmlib.checking.outcome import AnswerError, Outcome
 
 # --- 10.1 ---------------------------------------------------------------------------------------
 
@@ -19,6 +32,12 @@ SHIFT = Exercise(
     answer="shift",
     signature="shift(target)",
     oracle=_shift,
+    stands_for="shift",
+    clauses={
+        "what the decoder reads and what it should say, in this order": "three targets of seven",
+        "Leave the padding as it is": "a batch that is mostly padding",
+        "target (B, T), integers -> two arrays (B, T - 1)": "inputs of every size and kind",
+    },
     hints=(
         "Which token is never predicted, and after which token is nothing left to predict?",
         "The decoder reads all tokens but the last, and should say all tokens but the first.",
@@ -37,12 +56,42 @@ SHIFT.case(
     "inputs first, then the answers one step later",
     np.array([[1, 7, 3, 9, 2], [1, 4, 2, 0, 0]]),
 )
+SHIFT.case(
+    "a batch that is mostly padding",
+    "inputs and answers with the padding where it was",
+    np.array([[1, 2, 0, 0, 0, 0], [1, 5, 2, 0, 0, 0]]),
+)
+
+
+@SHIFT.draws
+def _(rng, size):
+    B, T = axis(rng, size), axis(rng, size, 2)
+    tokens = rng.integers(0, 20, size=(B, T))
+    if chance(rng, 0.3):
+        return (tokens,)  # without padding, and with any numbers for <start> and <end>
+    start, end, pad = (1, 2, 0) if chance(rng) else rng.permutation(9)[:3]
+    places, last = np.arange(T), rng.integers(1, T, size=(B, 1))
+    tokens[:, 0] = start
+    return (np.where(places == last, end, np.where(places > last, pad, tokens)),)
 
 
 @SHIFT.invariant("each answer is the next input", "what it should say at t, it reads at t + 1")
 def _(answer):
     inputs, answers = answer(_tgt)
-    return np.array_equal(np.asarray(inputs)[:, 1:], np.asarray(answers)[:, :-1])
+    return same(np.asarray(answers)[:, :-1], np.asarray(inputs)[:, 1:]) and same(
+        inputs, _tgt[:, :-1]
+    )
+
+
+@SHIFT.right
+def slices_row_by_row(target):
+    rows = target.tolist()
+    return [[row[:-1] for row in rows], [row[1:] for row in rows]]
+
+
+@SHIFT.right
+def deletes_a_column(target):
+    return np.delete(target, -1, axis=1), np.delete(target, 0, axis=1)
 
 
 @SHIFT.mistake("You returned them in the other order: first what the decoder reads.")
@@ -83,6 +132,19 @@ def drops_the_start(target):
     return target[:, 1:-1], target[:, 2:]
 
 
+@SHIFT.mistake("You took the padding out: leave it, so that all rows stay equally long.")
+def takes_the_padding_out(target):
+    rows = [[token for token in row if token != 0] for row in target.tolist()]
+    return [row[:-1] for row in rows], [row[1:] for row in rows]
+
+
+@SHIFT.mistake(
+    "You filled the answers up to the old length: cut the inputs instead, both are (B, T - 1)."
+)
+def fills_the_answers_up(target):
+    return target, np.pad(target[:, 1:], ((0, 0), (0, 1)))
+
+
 # --- 10.2 ---------------------------------------------------------------------------------------
 
 
@@ -101,6 +163,13 @@ LOSS = Exercise(
     answer="cross_entropy",
     signature="cross_entropy(logits, targets, pad_id)",
     oracle=_cross_entropy,
+    stands_for="cross_entropy",
+    clauses={
+        "for logits of any size": "logits in the thousands",
+        "At least one target is not padding": "inputs of every size and kind",
+        "logits (B, T, V), targets (B, T), a number -> a number": "two sentences, one padded",
+        "pad_id": "padding that is not 0",
+    },
     hints=(
         "Which places of the batch are questions that the model should answer?",
         "Minus the mean of log p(right token) over the places whose target is not pad_id.",
@@ -122,17 +191,59 @@ LOSS.case(
     np.array([[3, 0, 1, 7, 7], [4, 2, 9, 10, 5], [0, 7, 7, 7, 7]]),
     7,
 )
+LOSS.case(
+    "logits in the thousands",
+    "a finite mean, although the probabilities of some tokens are too small for a float",
+    np.array([[[3000.0, -2000.0, 1000.0], [-1500.0, 2500.0, 500.0]]]),
+    np.array([[2, 1]]),
+    0,
+)
+
+
+@LOSS.draws
+def _(rng, size):
+    B, T, V = axis(rng, size), axis(rng, size), axis(rng, size, 2)
+    pad_id = int(rng.integers(V))
+    words = ids(rng, (B, T), V - 1)
+    words = np.where(words >= pad_id, words + 1, words)  # every id but the padding
+    real = mask(rng, (1, B * T)).reshape(B, T)  # one of them is real, wherever it is
+    logits = values(rng, (B, T, V), ANY_MAGNITUDE)
+    if chance(rng, 0.15):
+        logits = logits + 1e7  # where single precision has no digits left
+    return logits, np.where(real, words, pad_id), pad_id
 
 
 @LOSS.invariant("no idea costs ln V", "equal logits give ln 7, wherever the padding is")
 def _(answer):
-    return np.isclose(answer(np.zeros((2, 5, 7)), _targets, 0), np.log(7))
+    return same(answer(np.zeros((2, 5, 7)), _targets, 0), np.log(7))
 
 
 @LOSS.invariant("padding does not matter", "other logits at padded places give the same loss")
 def _(answer):
     other = np.where((_targets == 0)[..., None], numbers(1003, 2, 5, 7), _logits)
-    return np.isclose(answer(other, _targets, 0), answer(_logits, _targets, 0))
+    loss = answer(_logits, _targets, 0)
+    return same(loss, _cross_entropy(_logits, _targets, 0)) and same(
+        answer(other, _targets, 0), loss
+    )
+
+
+@LOSS.right
+def goes_place_by_place(logits, targets, pad_id):
+    surprises = []
+    for rows, answers in zip(logits, targets, strict=True):
+        for row, token in zip(rows, answers, strict=True):
+            if token != pad_id:
+                total = np.logaddexp.reduce(np.asarray(row, dtype=float))
+                surprises.append(total - row[token])
+    return sum(surprises) / len(surprises)
+
+
+@LOSS.right
+def weighs_every_place(logits, targets, pad_id):
+    real = (targets != pad_id).astype(float)
+    hot = np.eye(logits.shape[-1])[targets]
+    surprise = -np.einsum("btv,btv->bt", ref.log_softmax(logits), hot)
+    return np.average(surprise, weights=real)
 
 
 @LOSS.mistake("You counted the padding: leave out the places whose target is pad_id.")
@@ -176,15 +287,25 @@ def forgets_the_softmax(logits, targets, pad_id):
     return -picked[targets != pad_id].mean()
 
 
+@LOSS.mistake(
+    "You took the logarithm of the softmax: of a very small probability only 0 is left, and its "
+    "logarithm is -∞. ref.log_softmax does both at once."
+)
+def takes_the_log_of_the_softmax(logits, targets, pad_id):
+    picked = np.take_along_axis(ref.softmax(logits), targets[..., None], axis=-1)[..., 0]
+    return -np.log(picked[targets != pad_id]).mean()
+
+
+@LOSS.mistake("You took 0 for the padding: pad_id says which token it is.")
+def takes_zero_for_the_padding(logits, targets, pad_id):
+    return -_picked(logits, targets)[targets != 0].mean()
+
+
 # --- 10.3 ---------------------------------------------------------------------------------------
 
 
 def _smooth(targets, vocab_size, epsilon):
-    wanted = np.full((*np.shape(targets), vocab_size), epsilon / vocab_size)
-    np.put_along_axis(
-        wanted, np.asarray(targets)[..., None], 1 - epsilon + epsilon / vocab_size, axis=-1
-    )
-    return wanted
+    return (1 - epsilon) * ref.one_hot(targets, vocab_size) + epsilon / vocab_size
 
 
 SMOOTH = Exercise(
@@ -193,6 +314,11 @@ SMOOTH = Exercise(
     answer="smooth",
     signature="smooth(targets, vocab_size, epsilon)",
     oracle=_smooth,
+    clauses={
+        "one distribution for each target": "each answer is a distribution",
+        "targets (..., T), two numbers -> (..., T, V)": "inputs of every size and kind",
+        "epsilon": "without smoothing it is one-hot",
+    },
     hints=(
         "How much of the answer is left for certainty, and how much does each token get for free?",
         "(1 - epsilon) * one_hot(targets) + epsilon / vocab_size, for every token.",
@@ -204,19 +330,51 @@ SMOOTH = Exercise(
     ),
 )
 SMOOTH.case(
-    "five targets of seven tokens", "a share for all, the rest for one", _targets[0], 7, 0.1
+    "five targets of seven tokens",
+    "epsilon / 7 for every token, and 1 - epsilon more for the right one",
+    _targets[0],
+    7,
+    0.1,
 )
-SMOOTH.case("a batch", "any number of leading axes", np.array([[3, 0, 1], [4, 2, 10]]), 11, 0.3)
+SMOOTH.case(
+    "a batch",
+    "a distribution over the last axis for each target of the batch",
+    np.array([[3, 0, 1], [4, 2, 10]]),
+    11,
+    0.3,
+)
+
+
+@SMOOTH.draws
+def _(rng, size):
+    V = axis(rng, size)
+    targets = ids(rng, (*leading(rng, size), axis(rng, min(size, 20))), V)
+    return targets, V, choice(rng, (0.0, 1.0, 0.1, 0, 1, float(rng.random())))
 
 
 @SMOOTH.invariant("each answer is a distribution", "the entries of each target add up to 1")
 def _(answer):
-    return np.allclose(np.sum(answer(_targets, 13, 0.2), axis=-1), 1)
+    return same(np.sum(answer(_targets, 13, 0.2), axis=-1), np.ones((2, 5)))
 
 
 @SMOOTH.invariant("without smoothing it is one-hot", "epsilon 0 gives zeros and a single one")
 def _(answer):
-    return np.allclose(answer(_targets, 7, 0.0), np.eye(7)[_targets])
+    return same(answer(_targets, 7, 0.0), np.eye(7)[_targets])
+
+
+@SMOOTH.right
+def writes_one_by_one(targets, vocab_size, epsilon):
+    if np.ndim(targets):
+        return [writes_one_by_one(part, vocab_size, epsilon) for part in targets]
+    even = epsilon / vocab_size
+    return [even + 1 - epsilon if token == targets else even for token in range(vocab_size)]
+
+
+@SMOOTH.right
+def puts_the_right_ones(targets, vocab_size, epsilon):
+    wanted = np.full((*targets.shape, vocab_size), epsilon / vocab_size)
+    np.put_along_axis(wanted, targets[..., None], 1 - epsilon + epsilon / vocab_size, axis=-1)
+    return wanted
 
 
 @SMOOTH.mistake(
@@ -252,6 +410,13 @@ def gives_nothing_back(targets, vocab_size, epsilon):
     return (1 - epsilon) * np.eye(vocab_size)[targets]
 
 
+@SMOOTH.mistake("You handle one row of targets: put V behind all axes of targets, however many.")
+def handles_one_row(targets, vocab_size, epsilon):
+    wanted = np.full((len(targets), vocab_size), epsilon / vocab_size)
+    wanted[np.arange(len(targets)), targets] += 1 - epsilon
+    return wanted
+
+
 # --- 10.4 ---------------------------------------------------------------------------------------
 
 
@@ -266,6 +431,12 @@ FLOOR = Exercise(
     answer="lowest_loss",
     signature="lowest_loss(vocab_size, epsilon)",
     oracle=_lowest_loss,
+    clauses={
+        "the smallest value that the smoothed cross-entropy": "the wanted distribution reaches it",
+        "over all distributions $p$": "nothing is lower",
+        "none may be lower": "nothing is lower",
+        "two numbers, epsilon above 0 -> a number": "inputs of every size and kind",
+    },
     hints=(
         "Which distribution p makes the cross-entropy with a given q smallest?",
         "p = q, so the floor is the entropy of q: minus the sum of q ln q.",
@@ -277,17 +448,43 @@ FLOOR.case("67 tokens, a tenth", "the entropy of the smoothed answer", 67, 0.1)
 FLOOR.case("7 tokens, three tenths", "the entropy of the smoothed answer", 7, 0.3)
 
 
+@FLOOR.draws
+def _(rng, size):
+    V = choice(rng, (axis(rng, size), axis(rng, size, 2), 37_000 if size > 5 else 67))
+    smallest = 10.0 ** -int(rng.integers(1, 7))
+    return V, choice(rng, (0.1, 1.0, 1, 1 - float(rng.random()), smallest))
+
+
 @FLOOR.invariant("nothing is lower", "of 500 random distributions none has a smaller loss")
 def _(answer):
     logs = ref.log_softmax(3 * numbers(1004, 500, 11) + 5 * np.eye(11)[0])
-    return (-(logs @ _smooth(np.array(0), 11, 0.2)) > answer(11, 0.2) - 1e-9).all()
+    lowest, floor = -(logs @ _smooth(np.array(0), 11, 0.2)).max(), np.asarray(answer(11, 0.2))
+    if not floor.item() <= lowest + 1e-9:
+        return f"A distribution has the loss {lowest:.4f}, below your floor of {floor.item():.4f}."
+    return None
 
 
 @FLOOR.invariant("the wanted distribution reaches it", "with p = q the loss is the floor")
 def _(answer):
     wanted = _smooth(np.array([3]), 13, 0.2)
     loss = ref.cross_entropy(np.log(wanted), np.array([3]), smoothing=0.2)
-    return np.isclose(answer(13, 0.2), loss)
+    return same(answer(13, 0.2), loss)
+
+
+@FLOOR.right
+def adds_token_by_token(vocab_size, epsilon):
+    loss = 0.0
+    for token in range(vocab_size):
+        q = (1 - epsilon if token == 0 else 0) + epsilon / vocab_size
+        loss -= q * np.log(q)
+    return loss
+
+
+@FLOOR.right
+def asks_the_library_for_the_loss(vocab_size, epsilon):
+    q = np.full(vocab_size, epsilon / vocab_size)
+    q[-1] += 1 - epsilon
+    return ref.cross_entropy(np.log(q), np.array(vocab_size - 1), smoothing=epsilon)
 
 
 @FLOOR.mistake("You forgot the wrong tokens: together they cost more than the right one.")
@@ -335,7 +532,7 @@ def takes_bits(vocab_size, epsilon):
 
 
 def _gradient(w, x, answers):
-    return x.T @ (ref.softmax(x @ w) - np.eye(w.shape[1])[answers]) / len(x)
+    return x.T @ (ref.softmax(x @ w) - ref.one_hot(answers, w.shape[1])) / len(x)
 
 
 def _descend(w, x, answers, rate, steps):
@@ -351,6 +548,12 @@ DESCEND = Exercise(
     answer="descend",
     signature="descend(w, x, answers, rate, steps)",
     oracle=_descend,
+    clauses={
+        "The first step is right. Later ones overshoot": "eleven steps",
+        "the weights which they passed in are no longer what they were": "one step",
+        "the gradient $X^T (P - Y) / N$ for $N$ rows": "the loss falls",
+        "w (D, V), x (N, D), answers (N,), two numbers -> (D, V)": "inputs of every size and kind",
+    },
     hints=(
         "In the second step, what does `gradient` hold besides the gradient of that step?",
         "gradient = x.T @ (softmax(x @ w) - y) / N, afresh each time, and w = w - rate * gradient.",
@@ -366,16 +569,52 @@ DESCEND.case("one step", "the weights minus the rate times the gradient", _w, _x
 DESCEND.case("eleven steps", "each step has a gradient of its own", _w, _x, _y, 0.3, 11)
 
 
+@DESCEND.draws
+def _(rng, size):
+    N, D, V = axis(rng, size), axis(rng, min(size, 30)), axis(rng, min(size, 30))
+    w, x = values(rng, (D, V), ANY_MAGNITUDE), values(rng, (N, D))
+    if chance(rng, 0.3):
+        w, x = 0.0 * w, x * 10.0 ** -int(rng.integers(1, 5))  # steps that are small from the first
+    # A rate at which the path is stable: with a larger one roundings would grow from step to step.
+    rate = float(rng.uniform(0.1, 1.5)) / (1 + (x**2).sum(axis=1).max())
+    return w, x, ids(rng, (N,), V), rate, axis(rng, min(size, 20), 0)
+
+
 @DESCEND.invariant("the loss falls", "after each of the first five steps the loss is lower")
 def _(answer):
-    path = [ref.cross_entropy(_x @ answer(_w, _x, _y, 0.5, n), _y) for n in range(1, 6)]
-    start = ref.cross_entropy(_x @ _w, _y)
-    return (np.diff([start, *path]) < 0).all()
+    before = ref.cross_entropy(_x @ _w, _y)
+    for steps in range(1, 6):
+        after = ref.cross_entropy(_x @ answer(_w, _x, _y, 0.5, steps), _y)
+        if not after < before:
+            return f"After step {steps} the loss is {after:.4f}, and before it was {before:.4f}."
+        before = after
+    return None
 
 
 @DESCEND.invariant("no step, no change", "with zero steps the weights come back as they were")
 def _(answer):
-    return np.allclose(answer(_w, _x, _y, 0.5, 0), _w)
+    return same(answer(_w, _x, _y, 0.5, 0), _w)
+
+
+@DESCEND.right
+def takes_copies(w, x, answers, rate, steps):
+    w, rows = np.array(w, dtype=float), np.arange(len(x))
+    for _ in range(steps):
+        error = ref.softmax(x @ w)
+        error[rows, answers] -= 1
+        w -= rate * np.einsum("nd,nv->dv", x, error) / len(x)
+    return w
+
+
+@DESCEND.right
+def calls_itself(w, x, answers, rate, steps):
+    if steps == 0:
+        return w.tolist()
+    w, gradient = np.asarray(w), 0.0
+    for row, token in zip(x, answers, strict=True):
+        error = ref.softmax(row @ w) - np.eye(w.shape[1])[token]
+        gradient = gradient + np.outer(row, error) / len(x)
+    return calls_itself(w - rate * gradient, x, answers, rate, steps - 1)
 
 
 @DESCEND.mistake(
@@ -423,7 +662,17 @@ def forgets_the_mean(w, x, answers, rate, steps):
 
 @DESCEND.mistake("You return the last gradient: return the weights.")
 def returns_the_gradient(w, x, answers, rate, steps):
-    return _gradient(_descend(w, x, answers, rate, steps - 1), x, answers)
+    for _ in range(steps):
+        gradient = _gradient(w, x, answers)
+        w = w - rate * gradient
+    return gradient
+
+
+@DESCEND.mistake("Your `return` stands inside the loop, which ends it after the first step.")
+def returns_inside_the_loop(w, x, answers, rate, steps):
+    for _ in range(steps):
+        w = w - rate * _gradient(w, x, answers)
+        return w
 
 
 # --- 10.6 ---------------------------------------------------------------------------------------
@@ -434,6 +683,12 @@ RATE = Exercise(
     answer="learning_rate",
     signature="learning_rate(step, d_model, warmup)",
     oracle=lambda step, d_model, warmup: ref.learning_rate(step, d_model, warmup),
+    stands_for="learning_rate",
+    clauses={
+        "for one step": "one step",
+        "or an array of them": "before and after",
+        "step (...), from 1, two numbers -> (...)": "inputs of every size and kind",
+    },
     hints=(
         "Which of the two branches is smaller before the warm-up ends, and which after?",
         "d_model ** -0.5 times the smaller of step ** -0.5 and step * warmup ** -1.5.",
@@ -451,25 +706,52 @@ RATE = Exercise(
     },
 )
 RATE.case("before and after", "rise, peak and fall", np.array([1.0, 3, 7, 11, 13, 101]), 5, 11)
-RATE.case("one step", "a number for a number", 2.0, 64, 200)
+RATE.case("one step", "a number for a number", 2, 64, 200)
 RATE.case(
     "a wide model",
-    "wider models take smaller steps",
+    "a rate for each step of the table, the smaller the wider the model is",
     np.array([[4000.0, 1.0], [97, 1e5]]),
     512,
     4000,
 )
 
 
+@RATE.draws
+def _(rng, size):
+    warmup = choice(rng, (axis(rng, size), 10 * axis(rng, size), 4000 if size > 2 else 1))
+    steps = rng.integers(1, 3 * warmup + 2, size=(*leading(rng, size), axis(rng, size)))
+    step = choice(
+        rng, (int(steps.flat[0]), float(steps.flat[0]), steps, steps, steps.astype(float))
+    )
+    return step, choice(rng, (axis(rng, size), 512)), warmup
+
+
 @RATE.invariant("the peak is at the end of the warm-up", "the largest rate is that of step warmup")
 def _(answer):
-    return np.argmax(answer(np.arange(1.0, 100.0), 7, 23)) == 22
+    largest = np.argmax(answer(np.arange(1.0, 100.0), 7, 23)) + 1
+    return None if largest == 23 else f"The largest rate is that of step {largest}, not 23."
 
 
 @RATE.invariant("four times the width, half the rate", "the rate falls with the root of d_model")
 def _(answer):
     step = np.arange(1.0, 30.0)
-    return np.allclose(answer(step, 28, 11), np.asarray(answer(step, 7, 11)) / 2)
+    narrow = answer(step, 7, 11)
+    return same(narrow, ref.learning_rate(step, 7, 11)) and same(
+        answer(step, 28, 11), np.asarray(narrow) / 2
+    )
+
+
+@RATE.right
+def asks_on_which_side(step, d_model, warmup):
+    peak = 1 / np.sqrt(d_model * warmup)
+    return np.where(np.less(step, warmup), peak * step / warmup, peak * np.sqrt(warmup / step))
+
+
+@RATE.right
+def goes_step_by_step(step, d_model, warmup):
+    if np.ndim(step):
+        return [goes_step_by_step(one, d_model, warmup) for one in step]
+    return float(d_model**-0.5 * min(float(step) ** -0.5, float(step) * warmup**-1.5))
 
 
 def _rate(step, d_model, rising, falling, choose=np.minimum):
@@ -516,6 +798,11 @@ def asks_for_the_min_of_arrays(step, d_model, warmup):
     return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
 
 
+@RATE.mistake("You loop over `step`, which fails for a single one: write it for numbers as well.")
+def wants_several_steps(step, d_model, warmup):
+    return np.array([_rate(s, d_model, s * warmup**-1.5, s**-0.5) for s in step])
+
+
 # --- 10.7 ---------------------------------------------------------------------------------------
 
 SCHEDULE = Exercise(
@@ -525,7 +812,8 @@ SCHEDULE = Exercise(
     signature="schedule(steps, warmup, peak)",
     hints=(
         "How large are the first rate, the one at step warmup, and the last?",
-        "peak * step / warmup up to the warm-up; then a line, a cosine, an exponential …",
+        "peak * step / warmup up to the warm-up; then a line, a cosine, an exponential … that "
+        "comes down to peak / 20 or less, and not to 0.",
         "np.arange(1, steps + 1) is (steps,), and so is the result; entry 0 belongs to step 1.",
     ),
     example=Example(
@@ -534,54 +822,149 @@ SCHEDULE = Exercise(
         "at the 12th.",
     ),
     equivalent={
-        "return np.interp(step, [0, warmup, steps + 1], [0, peak, 0]) -> "
-        "return np.interp(step, [0, warmup, steps + 2], [0, peak, 0])": (
-            "a line that reaches zero one step later keeps all the rules as well"
+        "return np.interp(step, [0, warmup, steps], [0, peak, peak / 20]) -> "
+        "return np.interp(step, [0, warmup, steps], [0, peak, peak / 21])": (
+            "a line that ends a little lower keeps all the rules as well"
         )
     },
+    clauses={
+        "the rates of the steps 1 to `steps` as an array": "one rate for each step",
+        "For the first `warmup` steps the rate is proportional to the step": (
+            "the rise is proportional to the step"
+        ),
+        "it is `peak` at step `warmup`": "the rise is proportional to the step",
+        "falls in every step": "it falls in every step",
+        "stays above zero": "it stays above zero",
+        "never loses more than half of `peak` in one step": "it never jumps",
+        "is at most a twentieth of `peak` in the last": "it ends low",
+        "`warmup` is at least 1, and `steps` at least six times `warmup`": (
+            "inputs of every size and kind"
+        ),
+    },
 )
-_RUNS = [(211, 31, 2e-3), (101, 7, 0.5), (97, 13, 3.0)]
+_RUNS = [(211, 31, 2e-3), (101, 7, 0.5), (12, 2, 3.0)]
+_ROOM = 1e-6  # of a bound: what rounding may take
 
 
-def _rates(answer):
-    for steps, warmup, peak in _RUNS:
-        rates = np.asarray(answer(steps, warmup, peak), dtype=float)
-        yield rates, steps, warmup, peak
+def _as_rates(value, steps):
+    rates = as_array(value)
+    if rates is None:
+        raise AnswerError(Outcome.KIND, expected=describe(np.zeros(steps)), got=describe(value))
+    if rates.shape != (steps,):
+        raise AnswerError(Outcome.SHAPE, expected=(steps,), got=rates.shape)
+    if not np.isfinite(rates).all():
+        raise AnswerError(Outcome.NOT_FINITE, count=(~np.isfinite(rates)).sum(), size=steps)
+    return rates.astype(float)
+
+
+def _rise_fault(rates, warmup, peak):
+    due = peak * np.arange(1, warmup + 1) / warmup
+    wrong = np.flatnonzero(~np.isclose(rates[:warmup], due, rtol=1e-6, atol=0))
+    if len(wrong):
+        s = wrong[0]
+        return f"The rate of step {s + 1} is {rates[s]:.6g}, and should be {due[s]:.6g}."
+    return None
+
+
+def _fall_fault(rates, warmup, peak):
+    wrong = np.flatnonzero(np.diff(rates[warmup - 1 :]) >= 0)
+    if len(wrong):
+        s = warmup + wrong[0]
+        return (
+            f"The rate of step {s + 1} is {rates[s]:.6g}, which is not below the "
+            f"{rates[s - 1]:.6g} of step {s}."
+        )
+    return None
+
+
+def _jump_fault(rates, warmup, peak):
+    loss = -np.diff(rates).min()
+    if loss > peak / 2 * (1 + _ROOM):
+        return f"In one step it loses {loss:.6g}, which is more than half of the peak {peak:g}."
+    return None
+
+
+def _end_fault(rates, warmup, peak):
+    if rates[-1] > peak / 20 * (1 + _ROOM):
+        return f"The last rate is {rates[-1]:.6g}, where at most {peak / 20:g} is allowed."
+    return None
+
+
+def _zero_fault(rates, warmup, peak):
+    if rates.min() <= 0:
+        step = int(np.argmin(rates)) + 1
+        return f"The rate of step {step} is {rates[step - 1]:.6g}, and should be above zero."
+    return None
+
+
+# The name of each rule, its words, and what is wrong with rates that break it.
+_RULES = {
+    "the rise is proportional to the step": (
+        "step s of the warm-up has the rate peak * s / warmup",
+        _rise_fault,
+    ),
+    "it falls in every step": ("after step warmup each rate is below the one before", _fall_fault),
+    "it never jumps": ("no rate lies more than half of peak below the one before", _jump_fault),
+    "it ends low": ("the last rate is at most a twentieth of peak", _end_fault),
+    "it stays above zero": ("every rate is positive, the last one too", _zero_fault),
+}
 
 
 @SCHEDULE.invariant("one rate for each step", "the result has as many entries as there are steps")
 def _(answer):
-    return all(rates.shape == (steps,) for rates, steps, _, _ in _rates(answer))
+    for run in _RUNS:
+        _as_rates(answer(*run), run[0])
 
 
-@SCHEDULE.invariant(
-    "the rise is proportional to the step", "step s of the warm-up has the rate peak * s / warmup"
-)
-def _(answer):
-    return all(
-        np.allclose(rates[:warmup], peak * np.arange(1, warmup + 1) / warmup)
-        for rates, _, warmup, peak in _rates(answer)
-    )
+def _keeps(fault):
+    """Whether an answer keeps a rule in all runs, or how it breaks it."""
+
+    def test(answer):
+        found = (
+            fault(_as_rates(answer(steps, warmup, peak), steps), warmup, peak)
+            for steps, warmup, peak in _RUNS
+        )
+        return next(filter(None, found), None)
+
+    return test
 
 
-@SCHEDULE.invariant("it falls in every step", "after step warmup each rate is below the one before")
-def _(answer):
-    return all((np.diff(rates[warmup - 1 :]) < 0).all() for rates, _, warmup, _ in _rates(answer))
+for _name, (_words, _fault) in _RULES.items():
+    SCHEDULE.invariant(_name, _words)(_keeps(_fault))
 
 
-@SCHEDULE.invariant("it never jumps", "no rate lies more than half of peak below the one before")
-def _(answer):
-    return all((np.diff(rates) > -peak / 2).all() for rates, _, _, peak in _rates(answer))
+@SCHEDULE.accepting
+def _(value, steps, warmup, peak):
+    rates = _as_rates(value, steps)
+    faults = (fault(rates, warmup, peak) for _, fault in _RULES.values())
+    broken = next(filter(None, faults), None)
+    if broken is None and not is_of_kind(as_array(value), rates):
+        raise AnswerError(Outcome.DTYPE, got=as_array(value).dtype, expected=rates.dtype)
+    return broken
 
 
-@SCHEDULE.invariant("it ends low", "the last rate is at most a twentieth of peak")
-def _(answer):
-    return all(rates[-1] <= peak / 20 for rates, _, _, peak in _rates(answer))
+@SCHEDULE.draws
+def _(rng, size):
+    warmup = axis(rng, size)
+    more = choice(rng, (0, axis(rng, size, 0), 10 * axis(rng, min(size, 20), 0)))
+    more = more if size < 40 else 1100  # so long that halves of halves become 0
+    peak = choice(rng, (1.0, 3, 5e-4, 1e4, 1e-30, float(positive(rng, ()))))
+    return 6 * warmup + more, warmup, peak
 
 
-@SCHEDULE.invariant("it stays above zero", "every rate is positive, the last one too")
-def _(answer):
-    return all((rates > 0).all() for rates, _, _, _ in _rates(answer))
+@SCHEDULE.right
+def falls_by_the_same_factor(steps, warmup, peak):
+    step = np.arange(1, steps + 1)
+    falling = 0.05 ** ((step - warmup) / (steps - warmup))
+    return peak * np.where(step <= warmup, step / warmup, falling)
+
+
+@SCHEDULE.right
+def follows_a_cosine(steps, warmup, peak):
+    step = np.arange(1.0, steps + 1)
+    angle = np.pi * (step - warmup) / (steps - warmup)
+    falling = 0.02 + 0.49 * (1 + np.cos(angle))
+    return peak * np.where(step <= warmup, step / warmup, falling)
 
 
 @SCHEDULE.mistake("It falls as 1/√step, like that of 2017: in so few steps it does not get low.")
@@ -593,6 +976,14 @@ def falls_with_the_root(steps, warmup, peak):
 @SCHEDULE.mistake("It stays at the peak after the warm-up: it must fall in every step.")
 def stays_at_the_peak(steps, warmup, peak):
     return peak * np.minimum(np.arange(1, steps + 1) / warmup, 1)
+
+
+@SCHEDULE.mistake(
+    "It aims at 0 one step after the last, so the last rate is peak / (steps + 1 - warmup): in a "
+    "short run that is more than a twentieth."
+)
+def aims_at_zero_a_step_later(steps, warmup, peak):
+    return np.interp(np.arange(1, steps + 1), [0, warmup, steps + 1], [0, peak, 0])
 
 
 @SCHEDULE.mistake("It starts at the peak: the warm-up is missing.")
@@ -634,6 +1025,14 @@ ACCURACY = Exercise(
     answer="accuracies",
     signature="accuracies(predicted, targets, pad_id)",
     oracle=_accuracies,
+    clauses={
+        "the share of the tokens that are right": "five sentences",
+        "the share of the sentences in which all tokens are right": "five sentences",
+        "as two numbers": "a perfect answer has 1 and 1",
+        "Places where the target is padding do not count": "padding that is not 0",
+        "whatever was predicted there": "what stands at the padding does not matter",
+        "predicted and targets (B, T), a number -> two numbers": "inputs of every size and kind",
+    },
     hints=(
         "At which places does a prediction count, and when is a whole sentence right?",
         "Tokens: the mean of predicted == targets over the real places. Sentences: right where "
@@ -656,19 +1055,33 @@ _ours[1, 0] = 11
 _ours[2, 4:6] = 11
 _ours[2, 0] = 0
 _other = np.array([[3, 0, 5, 5, 5], [0, 0, 3, 5, 5], [4, 4, 4, 4, 5]])
-ACCURACY.case("five sentences", "20 real tokens, five sentences", _ours, _right, 0)
+ACCURACY.case("five sentences", "16 of 20 real tokens, three of five sentences", _ours, _right, 0)
 ACCURACY.case(
     "padding that is not 0",
-    "pad_id says which token is padding",
+    "shares in which the places of pad_id do not count",
     np.array([[3, 0, 1, 5, 5], [1, 0, 3, 5, 1], [4, 4, 4, 4, 0]]),
     _other,
     5,
 )
 
 
+@ACCURACY.draws
+def _(rng, size):
+    B, T = axis(rng, size), axis(rng, size)
+    pad_id = int(rng.integers(-1, 12))
+    words = ids(rng, (B, T), 12)
+    words = np.where(words >= pad_id, words + 1, words)  # every id but the padding
+    real = mask(rng, (B, T))  # gaps anywhere, and something real in each sentence
+    wrong = rng.random((B, T)) < choice(rng, (0.0, 0.1, 0.5, 1.0))
+    predicted = np.where(real & ~wrong, words, rng.integers(-1, 14, size=(B, T)))
+    if chance(rng, 0.2):
+        predicted = np.roll(words, 1, axis=1)  # the right words, in another order
+    return predicted, np.where(real, words, pad_id), pad_id
+
+
 @ACCURACY.invariant("a perfect answer has 1 and 1", "predicting the targets is entirely right")
 def _(answer):
-    return np.allclose(answer(_right, _right, 0), [1, 1])
+    return same(answer(_right, _right, 0), [1, 1])
 
 
 @ACCURACY.invariant(
@@ -676,7 +1089,24 @@ def _(answer):
 )
 def _(answer):
     other = np.where(_right == 0, 7, _ours)
-    return np.allclose(answer(other, _right, 0), answer(_ours, _right, 0))
+    return same(answer(other, _right, 0), _accuracies(_ours, _right, 0))
+
+
+@ACCURACY.right
+def counts_in_loops(predicted, targets, pad_id):
+    tokens = right_tokens = right_sentences = 0
+    for ours, wanted in zip(predicted.tolist(), targets.tolist(), strict=True):
+        real = [place for place, token in enumerate(wanted) if token != pad_id]
+        hits = sum(ours[place] == wanted[place] for place in real)
+        tokens, right_tokens = tokens + len(real), right_tokens + hits
+        right_sentences += hits == len(real)
+    return right_tokens / tokens, right_sentences / len(targets)
+
+
+@ACCURACY.right
+def counts_the_wrong_ones(predicted, targets, pad_id):
+    wrong = (predicted != targets) & (targets != pad_id)
+    return np.array([1 - wrong.sum() / (targets != pad_id).sum(), 1 - wrong.any(axis=1).mean()])
 
 
 @ACCURACY.mistake("You counted the padding: only places with a real target count.")
@@ -726,3 +1156,15 @@ def averages_the_shares_of_sentences(predicted, targets, pad_id):
 @ACCURACY.mistake("You returned the tokens' share alone: return two numbers.")
 def returns_the_tokens_alone(predicted, targets, pad_id):
     return (predicted == targets)[targets != pad_id].mean()
+
+
+@ACCURACY.mistake("You left the padding out of the hits but divided the tokens by all places.")
+def divides_the_tokens_by_all_places(predicted, targets, pad_id):
+    real, right = targets != pad_id, predicted == targets
+    return (right & real).mean(), (right | ~real).all(axis=1).mean()
+
+
+@ACCURACY.mistake("You took 0 for the padding: pad_id says which token it is.")
+def takes_zero_for_padding(predicted, targets, pad_id):
+    real, right = targets != 0, predicted == targets
+    return right[real].mean(), (right | ~real).all(axis=1).mean()

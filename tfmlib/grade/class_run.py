@@ -1,10 +1,9 @@
-"""Grading a class: python -m tfmlib grade SUBMISSIONS -o OUT.
+"""Grading a class, two submissions at a time.
 
 Every notebook runs in a process of its own, which never sees a check. The judge stays here, sends
 inputs and compares what comes back.
 """
 
-import argparse
 import contextlib
 import ctypes
 import json
@@ -19,12 +18,17 @@ import time
 import warnings
 from collections import Counter
 from dataclasses import asdict, dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 from tfmlib.checking.catalogue import all_exercises
+from tfmlib.checking.outcome import Status
 from tfmlib.grade import report, submissions
-from tfmlib.grade.marking import MISSING, Mark, Result, mark_submission, published_cells
-from tfmlib.grade.sandbox import LEVELS, PACKAGE, JailError, Limits, Sandbox, make_stage
+from tfmlib.grade.levels import LEVELS, Limits
+from tfmlib.grade.marking import Mark, Result, mark_submission, published_cells
+from tfmlib.grade.sandbox import JailError, Sandbox
+from tfmlib.grade.stage import PACKAGE, make_stage
 from tfmlib.grade.submissions import Submission, digest
 
 AT_A_TIME = 2
@@ -138,7 +142,8 @@ def _grade_all(
 ) -> tuple[list[tuple[Submission, Result]], int]:
     files = {id(submission): job.result_file(submission) for submission in found}
     waiting = [s for s in found if _known(files[id(s)]) is None]
-    new, running = len(waiting), {}
+    new = len(waiting)
+    running: dict[int, tuple[BaseProcess, Submission, float]] = {}
     with _bar(len(found), new, progress) as bar:
         try:
             while waiting or running:
@@ -159,7 +164,7 @@ def _grade_all(
     return [(s, _known(files[id(s)]) or _ungraded(s, job.ids)) for s in found], new
 
 
-def _finished(running: dict) -> list[tuple[multiprocessing.Process, Submission]]:
+def _finished(running: dict) -> list[tuple[BaseProcess, Submission]]:
     """Wait a little; take out who has ended, or has had far more than enough time."""
     ended = set(multiprocessing.connection.wait(list(running), timeout=0.5))
     for sentinel, (process, _, deadline) in list(running.items()):
@@ -176,8 +181,8 @@ def _patience(submission: Submission, job: Job) -> float:
     return time.monotonic() + 2 * each * max(1, len(submission.notebooks))
 
 
-def _start(submission: Submission, job: Job, file: Path) -> multiprocessing.Process:
-    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+def _start(submission: Submission, job: Job, file: Path) -> BaseProcess:
+    context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     process = context.Process(target=_work, args=(submission, job, file, os.getpid()))
     with warnings.catch_warnings():
         # Python 3.12 warns of threads: the copy touches nothing that theirs hold.
@@ -205,7 +210,7 @@ def _work(submission: Submission, job: Job, file: Path, parent: int) -> None:
 
 def _ungraded(submission: Submission, ids: list[str]) -> Result:
     notes = [*submission.notes, "Grading this submission failed: its marks are not its answers'."]
-    return Result(submission.student, {id: Mark(id, MISSING) for id in ids}, notes)
+    return Result(submission.student, {id: Mark(id, Status.MISSING) for id in ids}, notes)
 
 
 def _save(file: Path, result: Result) -> None:
@@ -220,37 +225,8 @@ def _known(file: Path) -> Result | None:
         return None
 
 
-def _bar(total: int, new: int, progress: bool):
+def _bar(total: int, new: int, progress: bool) -> Any:
     from tqdm import tqdm
 
     tqdm.monitor_interval = 0  # no thread beside the processes that are started here
     return tqdm(total=total, initial=total - new, unit="student", disable=not progress)
-
-
-# --- the command --------------------------------------------------------------------------------
-
-
-def add_command(subparsers: argparse._SubParsersAction) -> None:
-    parser = subparsers.add_parser("grade", help="grade a folder of notebooks")
-    parser.add_argument("submissions", type=Path, help="one notebook, or one folder, a student")
-    parser.add_argument("-o", "--out", type=Path, required=True, help="where the grades go")
-    parser.add_argument(
-        "--chapter", type=int, action="append", help="grade this chapter (may be repeated)"
-    )
-    parser.add_argument("--level", choices=LEVELS, help="how notebooks are shut in")
-    parser.add_argument(
-        "--seconds", type=float, default=Limits.cells, help="for all cells of a notebook"
-    )
-    parser.set_defaults(run=run)
-
-
-def run(options: argparse.Namespace) -> int:
-    if sys.platform == "win32":
-        raise SystemExit("Grading needs Linux or macOS: on Windows, run it in WSL.")
-    limits = Limits(cells=options.seconds, cell=min(Limits.cell, options.seconds))
-    graded, remarks = grade(
-        options.submissions, options.out, options.chapter, options.level, limits, progress=True
-    )
-    print(*remarks, sep="\n")
-    print(f"{len(graded)} students: {options.out / 'grades.csv'}, {options.out / 'class.html'}")
-    return 0

@@ -21,9 +21,9 @@ from pathlib import Path
 
 from tfmlib.checking.catalogue import all_exercises
 from tfmlib.checking.exercise import Exercise
-from tfmlib.checking.judge import BLANK, FAILED, PASSED
-from tfmlib.checking.verify import ROOT, cells
+from tfmlib.checking.outcome import Status
 from tfmlib.grade.class_run import grade
+from tfmlib.support.notebooks import ROOT, exercise_cells
 
 STUDENTS = 30
 CHAPTER = 4
@@ -55,11 +55,11 @@ def plan(exercises: list[Exercise], students: int, seed: int = 4) -> dict[str, d
 def _choose(exercise: Exercise, rng: random.Random, able: float, blank: bool) -> Planned:
     mistakes = mistaken_sources(exercise)
     if not blank and rng.random() < able:
-        return Planned(cells("solutions")[exercise.id].source, PASSED)
+        return Planned(exercise_cells("solutions")[exercise.id].source, Status.PASSED)
     if blank or not mistakes or rng.random() < 0.25:
-        return Planned(cells("notebooks")[exercise.id].source, BLANK)
+        return Planned(exercise_cells("notebooks")[exercise.id].source, Status.BLANK)
     name = rng.choice(sorted(mistakes))
-    return Planned(mistakes[name], FAILED, name)
+    return Planned(mistakes[name], Status.FAILED, name)
 
 
 def mistaken_sources(exercise: Exercise) -> dict[str, str]:
@@ -147,8 +147,13 @@ TREATMENTS = (untouched, without_metadata, merged, with_errors, old_format)
 def write_class(folder: Path, students: int = STUDENTS, chapter: int = CHAPTER) -> dict:
     """Write the submissions; return the plan they were made for."""
     exercises = [e for e in all_exercises() if e.chapter == chapter]
-    [path] = (ROOT / "notebooks").glob(f"{chapter:02}-*.ipynb")
-    blank = json.loads(path.read_text(encoding="utf-8"))
+    paths = list((ROOT / "notebooks").glob(f"{chapter:02}-*.ipynb"))
+    if not paths:
+        raise SystemExit(
+            f"The demo class needs the notebook of chapter {chapter}, and {ROOT / 'notebooks'} has "
+            "none: run it in a clone of the repository."
+        )
+    blank = json.loads(paths[0].read_text(encoding="utf-8"))
     made, rng = plan(exercises, students), random.Random(chapter)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

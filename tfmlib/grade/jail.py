@@ -13,6 +13,7 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Callable
 
 NEW_MOUNTS, NEW_IPC, NEW_USER, NEW_PIDS, NEW_NET = 0x20000, 0x8000000, 0x10000000, 1 << 29, 1 << 30
 MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 4096, 16384, 1 << 18
@@ -29,10 +30,10 @@ class Libc:
     def __init__(self) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Callable[..., None]:
         function = getattr(self._libc, name)
 
-        def call(*args):
+        def call(*args: object) -> None:
             if function(*args) == -1:
                 number = ctypes.get_errno()
                 raise OSError(number, f"{name}: {os.strerror(number)}")
@@ -170,7 +171,7 @@ def main() -> None:
         sys.exit(f"level {config['level']!r} is not possible here: {error}")
     sys.argv = [""]
     sys.path.insert(0, config["stage"])
-    import tfm_student
+    import tfm_student  # type: ignore[import-not-found]  # it is on the stage alone
 
     nowhere = os.open("/dev/null", os.O_RDWR)  # output goes nowhere, however much it is
     for descriptor in (0, 1, 2):

@@ -1,6 +1,5 @@
 """Marking one submission: its notebooks are run, its answers called, its result made plain data."""
 
-import json
 import re
 import signal
 import time
@@ -11,17 +10,20 @@ from pathlib import Path
 
 from tfmlib.checking.catalogue import find as find_exercise
 from tfmlib.checking.exercise import Exercise
-from tfmlib.checking.judge import BLANK, FAILED, PASSED, Line, Report, judge_calls
-from tfmlib.checking.runner import DIED, Reply
+from tfmlib.checking.judge import Line, Report, judge_calls
+from tfmlib.checking.outcome import Outcome, Status, tell
+from tfmlib.checking.runner import Reply
 from tfmlib.grade import submissions
-from tfmlib.grade.sandbox import PACKAGE, Limits, Run
+from tfmlib.grade.levels import Limits
+from tfmlib.grade.sandbox import Run
 from tfmlib.grade.submissions import Submission
+from tfmlib.support import notebooks
 
-MISSING = "not found"
 WAYS_TO_CALL = 2  # the last definition: as it stood when written, and at the end
+TEXTS = ("expected", "problem", "input", "yours", "due", "diagnosis", "mistake", "raised")
 CONTROLS = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069"
 UNPRINTABLE = re.compile(f"[{CONTROLS}]")
-RANK = {PASSED: 0, FAILED: 1, BLANK: 2, MISSING: 3}
+RANK = list(Status)  # the best first
 
 
 @dataclass
@@ -29,23 +31,33 @@ class Mark:
     """What one exercise got: the report that `check` would give, as plain data."""
 
     id: str
-    status: str
+    status: Status
     lines: list[tuple[str, bool | None]] = field(default_factory=list)
+    outcome: Outcome | None = None
     expected: str = ""
     problem: str = ""
-    example: str = ""
+    input: str = ""
+    yours: str = ""
+    due: str = ""
     diagnosis: str = ""
     mistake: str = ""
+    raised: str = ""
 
     @property
     def points(self) -> int:
-        return int(self.status == PASSED)
+        return int(self.status is Status.PASSED)
 
     def report(self) -> Report:
         """The judge's report again, for `tfmlib.check.feedback`."""
-        texts = (self.expected, self.problem, self.example, self.diagnosis, self.mistake)
         lines = [Line(name, met) for name, met in self.lines]
-        return Report(find_exercise(self.id), self.status, lines, *texts)
+        texts = {name: getattr(self, name) for name in TEXTS}
+        return Report(find_exercise(self.id), self.status, lines, self.outcome, **texts)
+
+    @classmethod
+    def from_data(cls, data: dict) -> "Mark":
+        """The mark that `asdict` described."""
+        outcome = data["outcome"] and Outcome(data["outcome"])
+        return cls(**{**data, "status": Status(data["status"]), "outcome": outcome})
 
 
 @dataclass
@@ -66,7 +78,7 @@ class Result:
 
     @classmethod
     def from_data(cls, data: dict) -> "Result":
-        marks = {id: Mark(**mark) for id, mark in data["marks"].items()}
+        marks = {id: Mark.from_data(mark) for id, mark in data["marks"].items()}
         return cls(**{**data, "marks": marks})
 
 
@@ -88,9 +100,9 @@ def mark_submission(
         wanted = [e for e in exercises if not chapters or e.chapter in chapters]
         for mark in _mark_notebook(sources, wanted, level, stage, limits, path.name, result.notes):
             known = result.marks.get(mark.id)
-            if known is None or RANK[mark.status] < RANK[known.status]:
+            if known is None or _is_better(mark, known):
                 result.marks[mark.id] = mark
-    result.marks = {id: result.marks.get(id) or Mark(id, MISSING) for id in ids}
+    result.marks = {id: result.marks.get(id) or Mark(id, Status.MISSING) for id in ids}
     result.seconds = round(time.monotonic() - start, 2)
     return result
 
@@ -107,17 +119,18 @@ def _mark_notebook(
     if not exercises:
         return []
     answers = {e.id: e.answer for e in exercises}
+    forbidden = {e.id: e.forbidden for e in exercises if e.forbidden}
     published = published_cells()
     light = [number for number, source in enumerate(sources) if source.strip() in published]
     while True:
-        with Run(sources, answers, level, stage, limits, light) as run:
+        with Run(sources, answers, forbidden, level, stage, limits, light) as run:
             marks = [_mark_exercise(run, exercise) for exercise in exercises]
         if not light or not _misses_a_name(run, marks):
             break
         light = []  # something of the student's needs what the book's cells compute
     for cell, problem in run.problems.items():
         # A blank that was called stands in every notebook that is not finished.
-        if not problem.startswith("NotImplementedError"):
+        if problem.raised != "NotImplementedError":
             notes.append(_clean(f"{name}, code cell {cell + 1}: {problem}"))
     if run.definitions_only:
         notes.append(f"{name}: run without anything but imports, definitions, assignments.")
@@ -130,36 +143,36 @@ def published_cells() -> frozenset[str]:
 
     Of such a cell, unchanged, only functions and imports are run, unless a name is missed then.
     """
-    found = set()
-    for path in sorted((PACKAGE.parent / "notebooks").glob("*.ipynb")):
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            if cell["cell_type"] == "code" and "setup" not in cell["metadata"].get("tags", []):
-                found.add("".join(cell["source"]).strip())
+    found: set[str] = set()
+    for code in notebooks.read_folder("notebooks"):
+        cells = (cell for cell in code if not notebooks.is_setup(cell))
+        found |= {notebooks.source_of(cell).strip() for cell in cells}
     return frozenset(found)
 
 
 def _misses_a_name(run: Run, marks: list[Mark]) -> bool:
-    told = [*run.problems.values(), *(mark.problem for mark in marks)]
-    return any("NameError" in text for text in told)
+    raised = [trouble.raised for trouble in run.problems.values()]
+    raised += [mark.raised for mark in marks]
+    return "NameError" in raised or "UnboundLocalError" in raised
 
 
 def _mark_exercise(run: Run, exercise: Exercise) -> Mark:
     """The best of what the notebook holds for one exercise."""
     deadline = time.monotonic() + run.limits.exercise
-    best = Mark(exercise.id, MISSING)
+    best = Mark(exercise.id, Status.MISSING)
     number, alone = 0, False
     while run.ensure() and number < run.found.get(exercise.id, 0):
-        if number >= WAYS_TO_CALL and best.status == FAILED:
+        if number >= WAYS_TO_CALL and best.status is Status.FAILED:
             break  # an earlier definition counts only when a blank was copied after it
         was_fresh, run.fresh = run.fresh, False
         mark = _judged(exercise, run.caller(exercise.id, number, deadline), run.limits.judge)
-        if RANK[mark.status] < RANK[best.status]:
+        if _is_better(mark, best):
             best = mark
-        if best.status == PASSED or time.monotonic() > deadline:
+        if best.status is Status.PASSED or time.monotonic() > deadline:
             break
         if run.sandbox is not None:
             number += 1
-        elif mark.problem != DIED.sentence:
+        elif mark.outcome is not Outcome.DIED:
             break  # it did not end
         elif not was_fresh:
             continue  # was it this answer, or what an earlier one left running? Ask again
@@ -170,6 +183,10 @@ def _mark_exercise(run: Run, exercise: Exercise) -> Mark:
     if alone and run.sandbox is None:  # it was this answer: the others get the whole notebook
         run.definitions_only = False
     return best
+
+
+def _is_better(mark: Mark, other: Mark) -> bool:
+    return RANK.index(mark.status) < RANK.index(other.status)
 
 
 class OverdueError(BaseException):
@@ -187,17 +204,17 @@ def _judged(exercise: Exercise, call: Callable[[tuple], Reply], seconds: float) 
     try:
         return _as_mark(judge_calls(exercise, call))
     except (Exception, OverdueError) as error:
-        problem = f"Its values could not be judged ({type(error).__name__})."
-        return Mark(exercise.id, FAILED, problem=problem)
+        problem = tell(Outcome.UNJUDGED, error=type(error).__name__)
+        return Mark(exercise.id, Status.FAILED, outcome=Outcome.UNJUDGED, problem=problem)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
 
 
 def _as_mark(report: Report) -> Mark:
-    texts = (report.expected, report.problem, report.example, report.diagnosis, report.mistake)
+    texts = {name: _clean(getattr(report, name)) for name in TEXTS}
     lines = [(line.name, line.met) for line in report.lines]
-    return Mark(report.exercise.id, report.status, lines, *(_clean(text) for text in texts))
+    return Mark(report.exercise.id, report.status, lines, report.outcome, **texts)
 
 
 def _clean(text: str) -> str:

@@ -13,15 +13,16 @@ from pathlib import Path
 
 from tfmlib.check import feedback
 from tfmlib.checking.catalogue import find
-from tfmlib.checking.judge import BLANK, FAILED, PASSED
 from tfmlib.checking.message import Item, Message
-from tfmlib.grade.marking import MISSING, Mark, Result
+from tfmlib.checking.outcome import IN_GENERAL, Status
+from tfmlib.grade.marking import Mark, Result
 from tfmlib.grade.submissions import Submission
+from tfmlib.support.files import write_whole
 
 # Canvas wants these columns, in this order; Moodle lets you choose which one names the student.
 IDENTITY = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-COLOURS = {PASSED: "#2a9d5c", FAILED: "#d1495b", BLANK: "#c9cdd3"}
-WORDS = {PASSED: "solved", FAILED: "wrong", BLANK: "not attempted"}
+COLOURS = {Status.PASSED: "#2a9d5c", Status.FAILED: "#d1495b", Status.BLANK: "#c9cdd3"}
+WORDS = {Status.PASSED: "solved", Status.FAILED: "wrong", Status.BLANK: "not attempted"}
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -62,9 +63,7 @@ def write_all(out: Path, graded: Graded, ids: list[str], remarks: list[str]) -> 
 def write(path: Path, text: str, encoding: str = "utf-8") -> None:
     """Write a file so that a reader, or a kill, never meets half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".{path.name}.new")
-    new.write_bytes(text.encode(encoding, "replace"))
-    new.replace(path)
+    write_whole(path, text.encode(encoding, "replace"))
 
 
 def page(title: str, body: str) -> str:
@@ -108,7 +107,7 @@ def feedback_page(result: Result) -> str:
 
 
 def message(mark: Mark) -> Message:
-    if mark.status != MISSING:
+    if mark.status is not Status.MISSING:
         return feedback(mark.report())
     exercise = find(mark.id)
     text = f"No function named {exercise.answer} was found: write {exercise.signature}."
@@ -124,8 +123,8 @@ def _listing(texts: list[str]) -> str:
 
 def class_page(graded: Graded, ids: list[str], remarks: list[str]) -> str:
     """How the exercises went, hardest first, and which mistakes were made how often."""
-    counts = {id: Counter(_outcome(result.marks[id]) for _, result in graded) for id in ids}
-    hardest = sorted(ids, key=lambda id: (counts[id][PASSED], ids.index(id)))
+    counts = {id: Counter(_status(result.marks[id]) for _, result in graded) for id in ids}
+    hardest = sorted(ids, key=lambda id: (counts[id][Status.PASSED], ids.index(id)))
     parts = [f"<p>{len(graded)} students, {len(ids)} exercises. Hardest exercises first.</p>"]
     parts.append(chart(hardest, counts, len(graded)))
     parts += [_exercise_section(id, counts[id], graded) for id in hardest]
@@ -135,14 +134,14 @@ def class_page(graded: Graded, ids: list[str], remarks: list[str]) -> str:
     return page("The class", "\n".join(parts))
 
 
-def _outcome(mark: Mark) -> str:
-    return BLANK if mark.status == MISSING else mark.status
+def _status(mark: Mark) -> Status:
+    return Status.BLANK if mark.status is Status.MISSING else mark.status
 
 
 def chart(ids: list[str], counts: dict[str, Counter], students: int) -> str:
     """A bar an exercise: solved, wrong, not attempted."""
     left, width, step = 340, 460, 26
-    told = "; ".join(f"{id}: {counts[id][PASSED]} of {students} solved" for id in ids)
+    told = "; ".join(f"{id}: {counts[id][Status.PASSED]} of {students} solved" for id in ids)
     bars = []
     for row, id in enumerate(ids):
         y, x = row * step, float(left)
@@ -155,7 +154,7 @@ def chart(ids: list[str], counts: dict[str, Counter], students: int) -> str:
                 f'fill="{colour}"><title>{counts[id][outcome]} {WORDS[outcome]}</title></rect>'
             )
             x += size
-        bars.append(f'<text x="{left + width + 8}" y="{y + 16}">{counts[id][PASSED]}</text>')
+        bars.append(f'<text x="{left + width + 8}" y="{y + 16}">{counts[id][Status.PASSED]}</text>')
     height = step * len(ids) + 24
     x = left
     for outcome, colour in COLOURS.items():
@@ -170,7 +169,7 @@ def chart(ids: list[str], counts: dict[str, Counter], students: int) -> str:
 
 def _exercise_section(id: str, counts: Counter, graded: Graded) -> str:
     marks = [result.marks[id] for _, result in graded]
-    reasons = Counter(m.diagnosis or _kind(m.problem) for m in marks if m.status == FAILED)
+    reasons = Counter(_reason(mark) for mark in marks if mark.status is Status.FAILED)
     title = html.escape(f"Exercise {id} · {find(id).title}")
     told = ", ".join(f"{counts[outcome]} {word}" for outcome, word in WORDS.items())
     rows = "".join(
@@ -181,19 +180,9 @@ def _exercise_section(id: str, counts: Counter, graded: Graded) -> str:
     return f"<h2>{title}</h2>\n<p>{told}.</p>\n{listing}"
 
 
-def _kind(problem: str) -> str:
-    """What is common to problems that no known mistake explains."""
-    kinds = {
-        "It raised": "It raised an exception.",
-        "It was still running": "It did not end.",
-        "It ended its own process": "It ended its own process, or used too much memory.",
-        "It should take": "It takes other arguments.",
-        "It returned None": "It returned None.",
-        "Expected shape": "The result has another shape.",
-        "Expected": "The result is of another kind.",
-        "It changed its input": "It changed its input in place.",
-    }
-    return next((kind for start, kind in kinds.items() if problem.startswith(start)), "Other.")
+def _reason(mark: Mark) -> str:
+    """The known mistake, or what is common to answers that none explains."""
+    return mark.diagnosis or (IN_GENERAL[mark.outcome] if mark.outcome else "Other.")
 
 
 def _students(graded: Graded, exercises: int) -> str:

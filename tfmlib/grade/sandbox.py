@@ -4,14 +4,11 @@ Only descriptions of plain data cross (`checking.wire`), each of bounded size an
 time. Whatever else happens, the process and all that it started are ended.
 """
 
-import compileall
 import contextlib
 import json
 import os
-import select
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
@@ -19,78 +16,19 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 import numpy as np
 
-import tfmlib
+from tfmlib.checking import pipe
+from tfmlib.checking.outcome import Outcome
 from tfmlib.checking.runner import DIED, Reply, endless
 from tfmlib.checking.wire import decode, encode
+from tfmlib.grade.levels import Limits
+from tfmlib.grade.stage import hidden_places, visible_places
 
-LEVELS = {
-    "full": "No network; only Python and the library can be read; nothing outside can be written.",
-    "user": "Notebooks run as another user: nothing of yours can be written, but the network is "
-    "open, and a submission that knows where the solutions are can read them.",
-    "weak": "Notebooks run with your own rights: the network is open, and your files can be read "
-    "and written. Grade only submissions that you trust.",
-}
 MOST_BYTES = 4 * 2**20  # of one reply: right answers are far smaller
 MOST_ITEMS = 2**20
-PACKAGE = Path(tfmlib.__file__).resolve().parent
-# Not for the student's process: the checks, and what leads to solutions.
-WITHHELD = ("exercises", "grade", "judge.py", "verify.py", "mutants.py", "check.py", "plots")
-WITHHELD += ("listing.py", "__main__.py", "progress.py", "__pycache__")
-STUB_CHECK = '''"""In place of the learner's check: remembers its calls, checks nothing."""
-
-calls = []
-
-
-def check(id, answer):
-    if len(calls) < 100:
-        calls.append((str(id), answer))
-
-
-def hint(*args):
-    pass
-
-
-solution = progress = hint
-'''
-STUB_PLOTS = '''"""In place of the figures, which nobody would see."""
-
-
-class Nothing:
-    def __call__(self, *args, **kwargs):
-        return self
-
-    def __getattr__(self, name):
-        return __getattr__(name)
-
-
-def __getattr__(name):
-    if name.startswith("__"):
-        raise AttributeError(name)
-    return Nothing()
-'''
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How much a notebook may use; times in seconds."""
-
-    cell: float = 20.0
-    cells: float = 60.0  # all cells of a notebook together, restarts included
-    call: float = 4.0  # one call of an answer
-    exercise: float = 10.0  # all calls of one exercise
-    judge: float = 30.0  # all that is done about one exercise, comparing included
-    memory_bytes: int = 4 * 2**30
-    processes: int = 32
-    file_bytes: int = 16 * 2**20
-    restarts: int = 6
-
-    @property
-    def start(self) -> float:
-        return 30.0
 
 
 class BrokenError(Exception):
@@ -101,43 +39,7 @@ class JailError(Exception):
     """The walls could not be put up on this system."""
 
 
-# --- what the process may see -------------------------------------------------------------------
-
-
-def make_stage(folder: Path) -> Path:
-    """Copy the library without its checks, for the student's process to import."""
-    stage = folder / "stage"
-    ignore = shutil.ignore_patterns("__pycache__")
-    (stage / "tfmlib").mkdir(parents=True)
-    for path in PACKAGE.iterdir():
-        if path.name in WITHHELD:
-            continue
-        if path.is_dir():
-            shutil.copytree(path, stage / "tfmlib" / path.name, ignore=ignore)
-        else:
-            shutil.copy(path, stage / "tfmlib" / path.name)
-    (stage / "tfmlib" / "check.py").write_text(STUB_CHECK, encoding="utf-8")
-    (stage / "tfmlib" / "plots.py").write_text(STUB_PLOTS, encoding="utf-8")
-    shutil.copy(Path(__file__).parent / "inside/student.py", stage / "tfm_student.py")
-    compileall.compile_dir(stage, quiet=2)  # once, not once a student
-    for place, _, files in os.walk(folder):
-        os.chmod(place, 0o755)
-        for name in files:
-            os.chmod(Path(place, name), 0o644)
-    return stage
-
-
-def visible_places(stage: Path) -> list[str]:
-    """What a notebook needs to read: Python, its packages, system libraries, the stage."""
-    system = ["/lib", "/lib64", "/lib32", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"]
-    system += ["/etc/localtime", "/usr/share/zoneinfo", "/sys/devices/system/cpu"]
-    wanted = [*system, sys.prefix, sys.base_prefix, os.path.realpath(sys.base_prefix), str(stage)]
-    exist = sorted({p for p in wanted if os.path.exists(p) and p != "/"}, key=len)
-    return [p for i, p in enumerate(exist) if not any(_inside(p, other) for other in exist[:i])]
-
-
-def _inside(path: str, folder: str) -> bool:
-    return not os.path.islink(folder) and path.startswith(folder.rstrip("/") + "/")
+# --- the process --------------------------------------------------------------------------------
 
 
 def environment(work: str) -> dict[str, str]:
@@ -155,9 +57,6 @@ def environment(work: str) -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "TFM_PROGRESS": "off",
     }
-
-
-# --- the process --------------------------------------------------------------------------------
 
 
 @dataclass
@@ -187,7 +86,7 @@ class Sandbox:
             "work": str(work),
             "stage": str(self.stage),
             "visible": visible_places(self.stage),
-            "hidden": [str(PACKAGE), str(PACKAGE.parent)],
+            "hidden": hidden_places(),
             "uid": self.uid,
             "pipes": [ask, reply],
             "limits": {
@@ -210,6 +109,7 @@ class Sandbox:
         )
         os.close(ask)
         os.close(reply)
+        self._errors = cast("IO[bytes]", self._process.stderr)
         self._calls = 0
 
     def wait_until_ready(self) -> None:
@@ -219,49 +119,28 @@ class Sandbox:
         except (BrokenError, TimeoutError):
             pass
         self._kill()
-        said = self._process.stderr.read(2000).decode("utf-8", "replace").strip()
+        said = self._errors.read(2000).decode("utf-8", "replace").strip()
         raise JailError(said or "The student's process did not start.")
 
     def send(self, message: Any, deadline: float) -> None:
-        data = encode(message)
-        rest = memoryview(struct.pack("<Q", len(data)) + data)
-        while rest:
-            wait = max(0.0, deadline - time.monotonic())
-            if not select.select([], [self._ask], [], wait)[1]:
-                raise TimeoutError
-            try:
-                rest = rest[os.write(self._ask, rest) :]
-            except BlockingIOError:
-                continue
-            except OSError as error:
-                raise BrokenError("the pipe was closed") from error
+        try:
+            pipe.send(self._ask, encode(message), deadline)
+        except TimeoutError:
+            raise
+        except OSError as error:
+            raise BrokenError("the pipe was closed") from error
 
     def receive(self, deadline: float) -> Any:
         """One message as plain data; nothing that comes can do more than be refused."""
-        (length,) = struct.unpack("<Q", self._read(8, deadline))
-        if length > MOST_BYTES:
-            raise BrokenError(f"a message of {length} bytes")
         try:
-            value = decode(self._read(length, deadline))
-        except (BrokenError, TimeoutError):
+            value = decode(pipe.receive(self._reply, deadline, MOST_BYTES))
+        except TimeoutError:
             raise
         except Exception as error:
             raise BrokenError("no message") from error
         if not is_small(value):
             raise BrokenError("values of a vast shape")
         return value
-
-    def _read(self, length: int, deadline: float) -> bytes:
-        parts = bytearray()
-        while len(parts) < length:
-            wait = max(0.0, deadline - time.monotonic())
-            if not select.select([self._reply], [], [], wait)[0]:
-                raise TimeoutError
-            part = os.read(self._reply, min(2**16, length - len(parts)))
-            if not part:
-                raise BrokenError("the pipe was closed")
-            parts += part
-        return bytes(parts)
 
     def call(self, id: str, number: int, args: tuple, seconds: float) -> Reply:
         """Ask for one call of an answer."""
@@ -275,9 +154,9 @@ class Sandbox:
 
     def end(self) -> None:
         self._kill()
-        self._process.stderr.close()
-        for pipe in (self._ask, self._reply):
-            os.close(pipe)
+        self._errors.close()
+        for end in (self._ask, self._reply):
+            os.close(end)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _kill(self) -> None:
@@ -320,27 +199,39 @@ def is_small(value: Any) -> bool:
     return True
 
 
-PROBLEMS = ("blank", "raised", "signature", "endless", "died")
+TEXTS = ("sentence", "raised", "message", "operation", "printed", "used")
 
 
 def as_reply(fields: Any) -> Reply:
     """A reply from fields that anyone may have written."""
     if not isinstance(fields, dict):
         raise BrokenError("no reply")
-    problem, texts = fields.get("problem"), ("sentence", "raised", "printed")
-    if problem is not None and problem not in PROBLEMS:
+    problem = fields.get("problem")
+    if problem is not None and problem not in list(Outcome):
         raise BrokenError("an unknown problem")
-    if not all(isinstance(fields.get(name, ""), str) for name in texts):
+    if not all(isinstance(fields.get(name, ""), str) for name in TEXTS):
         raise BrokenError("a sentence that is no text")
     return Reply(
         value=fields.get("value"),
-        problem=problem,
+        problem=problem and Outcome(problem),
         changed=fields.get("changed") is not False,
-        **{name: fields.get(name, "")[:600] for name in texts},
+        drew=fields.get("drew") is True,
+        **{name: fields.get(name, "")[:600] for name in TEXTS},
     )
 
 
 # --- a notebook in it ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """What went wrong in a cell: the type of the exception, if it was one, and a text."""
+
+    raised: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.raised}: {self.text}" if self.raised else self.text
 
 
 @dataclass
@@ -353,16 +244,17 @@ class Run:
 
     sources: list[str]
     answers: dict[str, str]  # exercise id -> name of the answer
+    forbidden: dict[str, frozenset[str]]  # exercise id -> functions that it must not call
     level: str
     stage: Path
     limits: Limits
     light: list[int] = field(default_factory=list)  # cells of which only functions are wanted
-    problems: dict[int, str] = field(default_factory=dict)  # cell -> what went wrong
+    problems: dict[int, Trouble] = field(default_factory=dict)  # cell -> what went wrong
     found: dict[str, int] = field(default_factory=dict)  # id -> how many functions to try
 
     def __post_init__(self) -> None:
         self.sandbox: Sandbox | None = None
-        self.harmful: dict[int, str] = {}
+        self.harmful: dict[int, Trouble] = {}
         self.definitions_only = False
         self.fresh = True
         self._cells_end = time.monotonic() + self.limits.cells
@@ -384,19 +276,20 @@ class Run:
             self.sandbox = Sandbox(self.level, self.stage, self.limits)
             self.sandbox.wait_until_ready()
             self.fresh = True
-            cell, problem = self._run_cells()
-            if cell is None:
+            broken = self._run_cells(self.sandbox)
+            if broken is None:
                 return True
             self.stop()
             if self.definitions_only:
                 return False
-            self.harmful[cell] = problem
+            cell, trouble = broken
+            self.harmful[cell] = trouble
             too_late = time.monotonic() > self._cells_end
             if too_late or len(self.harmful) > self.limits.restarts:
                 self.definitions_only = True
         return True
 
-    def _run_cells(self) -> tuple[int | None, str]:
+    def _run_cells(self, sandbox: Sandbox) -> tuple[int, Trouble] | None:
         """Run the cells; return the one that broke the process, if one did, and how."""
         at = 0
         job = {
@@ -405,20 +298,21 @@ class Run:
             "skipped": list(self.harmful),
             "light": self.light,
             "definitions_only": self.definitions_only,
+            "forbidden": {id: sorted(names) for id, names in self.forbidden.items()},
         }
         try:
-            self.sandbox.send(job, time.monotonic() + self.limits.cell)
+            sandbox.send(job, time.monotonic() + self.limits.cell)
             for number in range(len(self.sources)):
-                message = self.sandbox.receive(self._cell_deadline())
+                message = sandbox.receive(self._cell_deadline())
                 if message != {"cell": number}:
                     raise BrokenError("out of turn")
                 at = number
-            self._take_findings(self.sandbox.receive(self._cell_deadline()))
+            self._take_findings(sandbox.receive(self._cell_deadline()))
         except TimeoutError:
-            return at, "It was still running after its time and was left out."
+            return at, Trouble("", "It was still running after its time and was left out.")
         except (BrokenError, ValueError):
-            return at, "It ended or disturbed its own process and was left out."
-        return None, ""
+            return at, Trouble("", "It ended or disturbed its own process and was left out.")
+        return None
 
     def _cell_deadline(self) -> float:
         own = time.monotonic() + self.limits.cell
@@ -431,9 +325,10 @@ class Run:
         if not isinstance(problems, dict) or not isinstance(found, dict):
             raise BrokenError("no findings")
         told = {
-            cell: str(text)[:300]
-            for cell, text in problems.items()
+            cell: Trouble(str(found[0])[:100], str(found[1])[:300])
+            for cell, found in problems.items()
             if type(cell) is int and 0 <= cell < len(self.sources)
+            if isinstance(found, list | tuple) and len(found) == 2
         }
         self.problems = dict(sorted((told | self.harmful).items()))
         counts = {id: found.get(id) for id in self.answers}
@@ -444,8 +339,8 @@ class Run:
         over: list[Reply] = []
 
         def call(args: tuple) -> Reply:
-            if over:
-                return over[0]
+            if over or self.sandbox is None:
+                return over[0] if over else DIED
             seconds = min(self.limits.call, deadline - time.monotonic())
             try:
                 return self.sandbox.call(id, number, args, max(seconds, 0.01))

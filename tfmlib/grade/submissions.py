@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tfmlib.support.notebooks import code_cells, source_of
+
 MOST_BYTES = 50 * 2**20
 MOST_NOTEBOOKS = 40  # of one student
 MOST_CELLS = 2_000
@@ -51,7 +53,9 @@ def find(folder: Path) -> list[Submission]:
     return found
 
 
-def _named(name: str, notebooks: list[Path] | None = None, notes: list[str] | None = None):
+def _named(
+    name: str, notebooks: list[Path] | None = None, notes: list[str] | None = None
+) -> Submission:
     name = name.encode("utf-8", "replace").decode()
     known = MOODLE.match(name) or CANVAS.match(name)
     student, id = (known["name"], known["id"]) if known else (name, "")
@@ -112,28 +116,10 @@ def cells(data: bytes, name: str) -> list[str]:
         notebook = json.loads(data.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{name} is not a notebook: its content is not JSON.") from error
-    found = [text for cell in _cell_list(notebook) if (text := _code(cell)) is not None]
+    found = [text for cell in code_cells(notebook) if (text := source_of(cell)).strip()]
     if not found:
         raise ValueError(f"{name} is not a notebook, or has no code cell.")
     return found[:MOST_CELLS]
-
-
-def _cell_list(notebook: object) -> list:
-    if not isinstance(notebook, dict):
-        return []
-    sheets = notebook.get("worksheets")  # formats 1 to 3
-    holders = [notebook, *(sheets if isinstance(sheets, list) else [])]
-    lists = [holder.get("cells") for holder in holders if isinstance(holder, dict)]
-    return [cell for cells in lists if isinstance(cells, list) for cell in cells]
-
-
-def _code(cell: object) -> str | None:
-    if not isinstance(cell, dict) or cell.get("cell_type") != "code":
-        return None
-    source = cell.get("source", cell.get("input", ""))  # "input" up to format 3
-    if isinstance(source, list):
-        source = "".join(part for part in source if isinstance(part, str))
-    return source if isinstance(source, str) and source.strip() else None
 
 
 def mentioned_chapters(data: bytes, name: str) -> set[int]:

@@ -20,15 +20,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tfmlib import check as recorder
+from tfmlib import check as recorder  # the stub that stands in its place
 from tfmlib import ref
-from tfmlib.checking import runner, wire
+from tfmlib.checking import pipe, runner, wire
 
 BODY_MAGICS = ("time", "timeit", "capture", "prun")  # the rest of such a cell is Python
 FUNCTIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
 DEFINITIONS = (*FUNCTIONS, ast.Assign, ast.AnnAssign)
-GUARDED = (builtins, sys, os, io, json, struct, time, inspect, linecache, np, ref, runner, wire)
+STANDARD = (builtins, sys, os, io, json, struct, time, inspect, linecache)
+GUARDED: tuple[types.ModuleType, ...] = (*STANDARD, np, ref, pipe, runner, wire)
 MOST_TRIES = 4
+CALLS: list[tuple[str, object]] = vars(recorder)["calls"]
 
 
 class Original:
@@ -48,21 +50,21 @@ class Original:
 class Notebook:
     """The cells' common namespace, and every function seen in it under an answer's name."""
 
-    def __init__(self, answers: dict[str, str]) -> None:
+    def __init__(self, answers: dict[str, str], forbidden: dict[str, list[str]]) -> None:
         module = types.ModuleType("__main__")
         sys.modules["__main__"] = module
         self.names = vars(module)
         self.names["display"] = lambda *args, **kwargs: None
-        self.answers = answers
+        self.answers, self.forbidden = answers, forbidden
         self.found: dict[str, list[tuple[Callable, dict]]] = {id: [] for id in answers}
 
-    def run(self, number: int, source: str, only: tuple | None = None) -> str:
+    def run(self, number: int, source: str, only: tuple | None = None) -> tuple[str, str] | None:
         """Run one cell, or only statements of some kinds; return what went wrong, if anything."""
-        problem = ""
+        problem = None
         try:
             exec(self._compiled(number, source, only), self.names)
         except BaseException as error:
-            problem = f"{type(error).__name__}: {error}"[:300]
+            problem = (type(error).__name__, str(error)[:300])
         self._look_for_answers()
         return problem
 
@@ -77,9 +79,9 @@ class Notebook:
     def _look_for_answers(self) -> None:
         for id, name in self.answers.items():
             self._remember(id, self.names.get(name))
-        for id, answer in recorder.calls:
+        for id, answer in CALLS:
             self._remember(id, answer)
-        recorder.calls.clear()
+        CALLS.clear()
 
     def _remember(self, id: str, answer: object) -> None:
         of_library = str(getattr(answer, "__module__", "")).split(".")[0] == "tfmlib"
@@ -107,7 +109,7 @@ class Notebook:
         answer, names = self.tries(id)[number]
         self.names.clear()
         self.names.update(names)
-        return runner.perform(answer, args)
+        return runner.perform(answer, args, frozenset(self.forbidden.get(id, ())))
 
 
 def parse(source: str, name: str) -> ast.Module:
@@ -130,11 +132,11 @@ def _is_magic(line: str) -> bool:
 
 def serve(ask: int, reply: int) -> None:
     """Run the notebook, say how it went, then answer calls until the pipe closes."""
-    send, receive, encode, decode = runner.send, runner.receive, wire.encode, wire.decode
+    send, receive, encode, decode = pipe.send, pipe.receive, wire.encode, wire.decode
     send(reply, encode({"ready": True}))
-    job = decode(receive(ask, None))
+    job = decode(receive(ask))
     original = Original()
-    notebook = Notebook(job["answers"])
+    notebook = Notebook(job["answers"], job["forbidden"])
     everything = DEFINITIONS if job["definitions_only"] else None
     problems = {}
     for number, source in enumerate(job["cells"]):
@@ -149,7 +151,7 @@ def serve(ask: int, reply: int) -> None:
     found = {id: len(notebook.tries(id)) for id in notebook.found}
     send(reply, encode({"problems": problems, "found": found}))
     while True:
-        request = decode(receive(ask, None))
+        request = decode(receive(ask))
         outcome = notebook.call(request["id"], request["try"], request["args"])
         original.restore()
-        send(reply, encode({"call": request["call"], "reply": vars(outcome)}))
+        send(reply, encode({"call": request["call"], "reply": outcome.as_data()}))
