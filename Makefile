@@ -24,6 +24,7 @@ book: environment            ## build the HTML book
 	$(BIN)/jupyter-book build . -n -W --keep-going
 	@echo "Open $(CURDIR)/_build/html/index.html"
 
+check: export OMP_NUM_THREADS := 1
 check: environment           ## lint, types, contracts and the light tests: the loop to work in, under a minute
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .

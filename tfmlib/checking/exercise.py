@@ -91,6 +91,7 @@ class Exercise:
     draw: Draw | None = None  # legal inputs of a size, from the smallest upward
     accepts: Callable[..., bool | str | None] | None = None  # gets a value and its inputs
     tolerance: float = TOLERANCE
+    is_exact: bool = False  # large inputs are no excuse for roundings of their size
 
     def __post_init__(self) -> None:
         if self.id in DECLARED:
@@ -143,7 +144,8 @@ class Exercise:
         if self.oracle is not None:
             with np.errstate(all="ignore"):
                 expected = in_kind(self.oracle(*args), self.at_example)
-            require_same(value, expected, self.tolerance, magnitude_of(args))
+            magnitude = 0.0 if self.is_exact else magnitude_of(args)
+            require_same(value, expected, self.tolerance, magnitude)
         elif self.accepts is not None:
             require_met(self.accepts(value, *args))
 

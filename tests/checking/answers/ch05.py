@@ -84,12 +84,6 @@ def shared_weight_clipped(score, keys):
     return power / (2 * power + keys - 2)
 
 
-@wrong("5.1", on=lambda: (-1000.0, 7))
-def shared_weight_math_exp(score, keys):
-    """math.exp raises OverflowError for a score far below zero"""
-    return 1 / (2 + (keys - 2) * math.exp(-score))
-
-
 @wrong("5.1", on=lambda: (2.0, 5))
 def shared_weight_rounded(score, keys):
     """rounds to two digits, as the text prints it"""
