@@ -9,9 +9,11 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 endif
 PEERS := $(VENV)/peers
-# Left out of `make check`, besides single tests marked slow: browsers, jails, proofs, several processes, kills.
-SLOW := tests/in_browser tests/grade tests/book/test_book.py tests/checking/test_answers.py \
-	tests/checking/test_exercises.py tests/library/test_parallel.py tests/runs/test_resume.py
+# Left out of `make check`, besides single tests marked slow: browsers, builds, kernels, jails, proofs, pictures,
+# training from beginning to end.
+SLOW := tests/in_browser tests/grade tests/book/test_book.py tests/book/test_manuscript.py \
+	tests/checking/test_answers.py tests/checking/test_exercises.py tests/library/test_parallel.py \
+	tests/library/test_plots.py tests/runs/test_resume.py tests/runs/test_session.py tests/runs/test_translator.py
 ONLY ?=
 FORCE ?=
 

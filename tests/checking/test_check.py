@@ -109,6 +109,7 @@ def test_a_bad_answer_gets_one_clear_sentence(kind, capsys):
     assert sentence in told(capsys, answer)
 
 
+@pytest.mark.slow
 def test_an_endless_loop_is_stopped():
     def endless(q, k):
         while True:
@@ -120,6 +121,7 @@ def test_an_endless_loop_is_stopped():
     assert all(line.met is None for line in report.lines[1:])
 
 
+@pytest.mark.slow
 def test_an_endless_loop_in_the_same_process_is_stopped(monkeypatch):
     monkeypatch.setattr(runner, "HAS_SAFE_FORK", False)
 
@@ -131,6 +133,7 @@ def test_an_endless_loop_in_the_same_process_is_stopped(monkeypatch):
 
 
 @pytest.mark.skipif(not runner.HAS_SAFE_FORK, reason="needs a process to end")
+@pytest.mark.slow
 def test_a_loop_inside_numpy_is_stopped():
     def endless(q, k):
         return np.linalg.matrix_power(np.ones((1500, 1500)), 10**9)

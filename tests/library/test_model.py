@@ -449,6 +449,7 @@ def test_model_computes_in_the_dtype_of_its_weights(dtype):
     close(logits, model.double()(padded_source(), tokens(B, T)), 40 * torch.finfo(dtype).eps)
 
 
+@pytest.mark.slow
 def test_model_compiles_into_one_graph():
     model = make(torch.float32, encoder_layers=1, decoder_layers=1).train()
     src, tgt = padded_source(), tokens(B, T)

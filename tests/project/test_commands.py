@@ -88,8 +88,7 @@ def test_every_extra_that_is_recommended_brings_the_package():
 
 PRINTING = [
     ["exercises"],
-    ["exercises", "--json"],
-    ["ledger"],
+    pytest.param(["ledger"], marks=pytest.mark.slow),
     pytest.param(["verify", "--only", "0.1"], marks=pytest.mark.slow),
 ]
 
