@@ -25,10 +25,10 @@ from tfmlib.support.notebooks import Cell
 KILL_BAR = 0.98
 MISTAKES_BAR = 4
 FORMS_BAR = 1  # right answers in other forms
-SECONDS_FOR_A_MUTANT = 0.2
+SECONDS_FOR_A_MUTANT = 0.1
 THOUSANDS = 2_000  # draws on which solution and oracle must agree
 LARGE = 12  # the size of the last of these
-IDIOM_DRAWS, IDIOM_SHARE = 120, 0.02
+IDIOM_DRAWS, IDIOM_SHARE = 80, 0.02
 VERIFY_SEED = 20_000_003
 
 
