@@ -9,7 +9,8 @@ from tfmlib import ref
 from tfmlib.checking import runner
 from tfmlib.checking.catalogue import find
 from tfmlib.checking.compare import require_same, same
-from tfmlib.checking.judge import DRAWN, judge, refuses
+from tfmlib.checking.exercise import DRAWN
+from tfmlib.checking.judge import judge, refuses
 from tfmlib.checking.outcome import SENTENCES, AnswerError, Outcome, Status
 from tfmlib.checking.runner import perform
 

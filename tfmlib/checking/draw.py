@@ -12,6 +12,7 @@ from numpy.random import Generator
 # How the numbers of an array may look; a statement that says nothing allows all but "tiny", "huge".
 KINDS = ("plain", "whole", "ties", "equal", "zeros")
 ANY_MAGNITUDE = (*KINDS, "tiny", "huge", "mixed")
+LONG = (40, 70)  # sizes of two last draws, for tables and buffers of a fixed length
 WORDS = ("me", "the", "money", "Show", "help", "not", "on", "your", "LIFE", "river", "bank", "a")
 
 
@@ -36,9 +37,14 @@ def axis(rng: Generator, size: int, least: int = 1) -> int:
     return least + int(rng.integers(size + 1))
 
 
+def stretch(rng: Generator, size: int, least: int = 1) -> int:
+    """The length of an axis that is as long as it can be in the long draws."""
+    return axis(rng, size, least) if size < min(LONG) else least + size
+
+
 def length(rng: Generator, size: int, least: int = 1) -> int:
     """The same for an input that is cheap when it is long: then longer than a table of 256."""
-    return axis(rng, size, least) if size < 40 else int(rng.integers(257, 300))
+    return axis(rng, size, least) if size < min(LONG) else int(rng.integers(257, 300))
 
 
 def even(rng: Generator, size: int, least: int = 2) -> int:
@@ -74,6 +80,16 @@ def values(rng: Generator, shape: Sequence[int], kinds: Sequence[str] = KINDS) -
     if kind == "mixed":
         return normal * 10.0 ** rng.integers(-6, 5, size=tuple(shape))
     return normal
+
+
+def together(
+    rng: Generator, kinds: Sequence[str], *shapes: Sequence[int]
+) -> tuple[np.ndarray, ...]:
+    """The arrays of one call, often whole numbers; in half of the draws all of one kind."""
+    kinds = ("whole", "whole", *kinds)
+    if chance(rng):
+        kinds = (choice(rng, kinds),)
+    return tuple(values(rng, shape, kinds) for shape in shapes)
 
 
 def positive(rng: Generator, shape: Sequence[int]) -> np.ndarray:

@@ -32,12 +32,17 @@ import numpy as np
 
 from tfmlib.checking import Answer, Args
 from tfmlib.checking.compare import TOLERANCE, in_kind, kind, magnitude_of, require_same
+from tfmlib.checking.draw import LONG
 from tfmlib.checking.outcome import AnswerError, Outcome, unmet
 
+# What is expected of every answer, by name.
+THE_EXAMPLE = "the example of the exercise"
+DRAWN = "inputs of every size and kind"
+SAME_AGAIN = "the same input again gives the same"
+BY_ITSELF = "your own code, not the library's"
 HINTS = ("a question", "the formula", "the shapes")
 DRAWS = 96  # inputs that a check draws, the smallest first
 LARGEST = 9  # the size of the last of them
-LONG = (40, 70)  # sizes of two more, for tables and buffers of a fixed length
 DECLARED: dict[str, "Exercise"] = {}  # by id
 
 Draw = Callable[[np.random.Generator, int], Args]

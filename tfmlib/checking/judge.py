@@ -7,17 +7,21 @@ from dataclasses import dataclass, field
 from tfmlib.checking import Answer, Args
 from tfmlib.checking.compare import describe, plain, same_value, show
 from tfmlib.checking.diagnose import diagnose, where_to_look
-from tfmlib.checking.exercise import Exercise, Expectation, require_met
+from tfmlib.checking.exercise import (
+    BY_ITSELF,
+    DRAWN,
+    SAME_AGAIN,
+    THE_EXAMPLE,
+    Exercise,
+    Expectation,
+    require_met,
+)
 from tfmlib.checking.outcome import AnswerError, Outcome, Status
 from tfmlib.checking.runner import SECONDS, Reply, Runner
 from tfmlib.checking.trial import Call, Trial
 from tfmlib.checking.wire import Foreign
 
 AGAIN = 6  # calls that are made a second time
-THE_EXAMPLE = "the example of the exercise"
-DRAWN = "inputs of every size and kind"
-SAME_AGAIN = "the same input again gives the same"
-BY_ITSELF = "your own code, not the library's"
 
 
 @dataclass(frozen=True)

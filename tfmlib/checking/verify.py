@@ -12,9 +12,9 @@ from tfmlib.checking import Answer
 from tfmlib.checking.catalogue import find
 from tfmlib.checking.coincidences import coincidences
 from tfmlib.checking.compare import plain
-from tfmlib.checking.exercise import Exercise
+from tfmlib.checking.exercise import DRAWN, SAME_AGAIN, THE_EXAMPLE, Exercise
 from tfmlib.checking.idioms import AROUND, in_its_text
-from tfmlib.checking.judge import DRAWN, SAME_AGAIN, THE_EXAMPLE, judge, refuses
+from tfmlib.checking.judge import judge, refuses
 from tfmlib.checking.mutants import mutants
 from tfmlib.checking.outcome import AnswerError, Outcome, Status
 from tfmlib.checking.runner import Runner

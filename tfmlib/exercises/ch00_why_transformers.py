@@ -3,14 +3,8 @@
 import numpy as np
 
 from tfmlib.checking.compare import as_array, same
-from tfmlib.checking.draw import axis, chance, choice, values
-from tfmlib.checking.exercise import LONG, Example, Exercise, numbers
-
-_LONG_FROM = min(LONG)  # from this size on an input is long for certain
-
-
-def _length(rng, size):
-    return 1 + size if size >= _LONG_FROM else axis(rng, size)
+from tfmlib.checking.draw import LONG, axis, chance, choice, stretch, values
+from tfmlib.checking.exercise import DRAWN, Example, Exercise, numbers
 
 
 def _states(x, w, u):
@@ -44,7 +38,7 @@ STATES = Exercise(
     ),
     equivalent={"return np.array(states) -> return states": "a list of rows is as good"},
     clauses={
-        "for a whole text": "inputs of every size and kind",
+        "for a whole text": DRAWN,
         "the state after each token": "five tokens of three numbers",
         "one row a token": "the past does not know the future",
         "(T, D), w (F, F), u (D, F) -> (T, F)": "two tokens of seven numbers",
@@ -73,7 +67,7 @@ def _recurrent(rng, size, T):
 
 @STATES.draws
 def _(rng, size):
-    T, D = _length(rng, size), axis(rng, min(size, 9))
+    T, D = stretch(rng, size), axis(rng, min(size, 9))
     w = _recurrent(rng, size, T)
     return values(rng, (T, D)), w, values(rng, (D, len(w)))
 
@@ -197,7 +191,7 @@ READABLE = Exercise(
     clauses={
         "find $M$ from `states` and `tokens`": "tokens with noise",
         "for `new_states` and `new_tokens`": "the other way about",
-        "(N, F), (N, D), (L, F), (L, D) -> one number": "inputs of every size and kind",
+        "(N, F), (N, D), (L, F), (L, D) -> one number": DRAWN,
     },
 )
 _hidden = numbers(11, 3, 5) * np.array([1.0, 1.0, 1.0, 2.0, 3.0])
@@ -226,7 +220,7 @@ def _independent_columns(rng, rows, columns):
 @READABLE.draws
 def _(rng, size):
     F, D, L = axis(rng, min(size, 9)), axis(rng, min(size, 9)), axis(rng, size)
-    N = F + _length(rng, size) - 1
+    N = F + stretch(rng, size) - 1
     states, new_states = _independent_columns(rng, N, F), values(rng, (L, F))
     kind = choice(rng, (("plain",), ("whole",), ("ties",), ("equal",)))
     tokens, new_tokens = values(rng, (N, D), kind), values(rng, (L, D), kind)
@@ -342,11 +336,11 @@ DELAY = Exercise(
         (1,), "for n = 1 the state is the newest number: w = [[0]] and u = [[1]] will do."
     ),
     clauses={
-        "as a list `[w, u]`": "inputs of every size and kind",
+        "as a list `[w, u]`": DRAWN,
         "a state of $n$ numbers, after reading $n$ tokens, holds all of them": "two numbers "
         "come back",
         "a linear map can get each one back": "a random text of eleven comes back",
-        "Several answers are right": "inputs of every size and kind",
+        "Several answers are right": DRAWN,
         "n -> [w (n, n), u (1, n)]": "five numbers come back",
     },
 )
@@ -516,7 +510,7 @@ GRADIENT = Exercise(
     clauses={
         "when the first token is moved a little": "it predicts a small step",
         "as it should be": "five tokens",
-        "states (T, F), w (F, F), u (D, F) -> (F, D)": "inputs of every size and kind",
+        "states (T, F), w (F, F), u (D, F) -> (F, D)": DRAWN,
     },
 )
 _text = numbers(20, 5, 3)
@@ -537,7 +531,7 @@ GRADIENT.case(
 
 @GRADIENT.draws
 def _(rng, size):
-    T, D, F = _length(rng, size), axis(rng, min(size, 9)), axis(rng, min(size, 9))
+    T, D, F = stretch(rng, size), axis(rng, min(size, 9)), axis(rng, min(size, 9))
     w = values(rng, (F, F))
     if T > 6:  # a gradient that vanishes, stays or explodes
         w = rng.normal(size=(F, F)) / np.sqrt(F) * choice(rng, (0.5, 1.0, 2.0))
@@ -666,7 +660,7 @@ REACH = Exercise(
         "the smallest number $n$ of steps": "one step earlier it is not",
         "*must* have shrunk below the given share": "after that many steps the share is gone",
         "because $\\sigma^n$ is below it": "exactly the share is not below it",
-        "-> a whole number of steps": "inputs of every size and kind",
+        "-> a whole number of steps": DRAWN,
     },
     coincidences={
         "argument 1: no whole numbers as integers": "of whole numbers only 0 has σ below 1",
@@ -822,10 +816,10 @@ ROUNDS = Exercise(
     ),
     clauses={
         "the steps whose results step `i` needs": "a long way and a short way",
-        "all of them are smaller than `i`": "inputs of every size and kind",
+        "all of them are smaller than `i`": DRAWN,
         "Steps that are ready are done at once, in one round": "independent steps take one round",
         "how many rounds it takes until all is done": "a recurrent network of seven tokens",
-        "a list of lists of step numbers -> a whole number": "inputs of every size and kind",
+        "a list of lists of step numbers -> a whole number": DRAWN,
     },
 )
 ROUNDS.case(
@@ -847,8 +841,8 @@ ROUNDS.case(
 
 @ROUNDS.draws
 def _(rng, size):
-    steps = _length(rng, size)
-    if size >= _LONG_FROM:
+    steps = stretch(rng, size)
+    if size >= min(LONG):
         # A chain, with a single way, so that a program may also walk through all the ways.
         return ([[] if i in (0, size // 8) else [i - 1 - i // size] for i in range(steps)],)
     most, reach = choice(rng, ((1, 3), (2, 3), (3, 99), (99, 99)))

@@ -8,9 +8,9 @@ import numpy as np
 
 from tfmlib import ref
 from tfmlib.checking.compare import as_array, same, show
-from tfmlib.checking.draw import axis, chance, choice
+from tfmlib.checking.draw import LONG, axis, chance, choice, stretch
 from tfmlib.checking.draw import ids as draw_ids
-from tfmlib.checking.exercise import LONG, Example, Exercise
+from tfmlib.checking.exercise import DRAWN, THE_EXAMPLE, Example, Exercise
 
 SPECIAL = ["<pad>", "<start>", "<end>", "<unk>"]
 
@@ -31,16 +31,11 @@ _TYPED: tuple[str, ...] = (
 )
 _TYPED += ("zoo", "über", "ÜBER", "Straße", "ご飯", "–", "e-mail", "A")
 _GAPS = (" ", " ", " ", "  ", "\t", "\n", " \n ")
-_LONG_FROM = min(LONG)  # from this size on an input is long for certain
-
-
-def _length(rng, size, least=1):
-    return least + size if size >= _LONG_FROM else axis(rng, size, least)
 
 
 def _sentence(rng, size):
     """Words with gaps of all sorts between them, and sometimes before and after."""
-    words = [choice(rng, _TYPED) for _ in range(_length(rng, size, 0))]
+    words = [choice(rng, _TYPED) for _ in range(stretch(rng, size, 0))]
     typed = "".join(word + choice(rng, _GAPS) for word in words)
     return choice(rng, _GAPS) + typed if chance(rng, 0.3) else typed.strip()
 
@@ -90,7 +85,7 @@ VOCABULARY = Exercise(
         "*Show* and *show* are the same word": "three sentences",
         "Words are what `split()` gives": "gaps and marks",
         "a sentence may have no words": "sentences without words",
-        "there may be no sentences": "inputs of every size and kind",
+        "there may be no sentences": DRAWN,
         "a list of strings -> a list of tokens, in order of ids": "more text keeps the old ids",
     },
 )
@@ -253,7 +248,7 @@ ENCODE = Exercise(
         "A word that is not in the vocabulary becomes `<unk>`": "an unknown word",
         "not every vocabulary has them in the same places": "a vocabulary in another order",
         "A sentence without words gives `<start>` and `<end>`": "an empty sentence has two ends",
-        "a string and a list of tokens -> a list of ids": "inputs of every size and kind",
+        "a string and a list of tokens -> a list of ids": DRAWN,
     },
     coincidences={
         "argument 2: never a single item": "every vocabulary has the special tokens",
@@ -409,7 +404,7 @@ PAD = Exercise(
         "with `pad_id`": "another pad_id",
         "to the length of the longest list": "the longest in the middle",
         "A list may be empty": "an empty list",
-        "(B, T), whole numbers": "inputs of every size and kind",
+        "(B, T), whole numbers": DRAWN,
     },
 )
 _RAGGED = [[4, 7, 9], [5], [8, 6, 4, 11, 2]]
@@ -429,7 +424,7 @@ def _(rng, size):
     names = _names(rng, choice(rng, (1, 3, 13)))
     lengths = [axis(rng, size, 0) for _ in range(axis(rng, size))]
     place = int(rng.integers(len(lengths)))
-    lengths[place] = max(1, lengths[place], size if size >= _LONG_FROM else 0)
+    lengths[place] = max(1, lengths[place], size if size >= min(LONG) else 0)
     sequences = [[choice(rng, names) for _ in range(length)] for length in lengths]
     return sequences, choice(rng, (0, 0, 1, -1, -100, 300, names[0]))
 
@@ -528,7 +523,7 @@ ONE_HOT = Exercise(
     clauses={
         "Every row of the result has several ones": "a single one in each row",
         "all rows are the same": "five ids of seven",
-        "(T, V)": "inputs of every size and kind",
+        "(T, V)": DRAWN,
     },
 )
 ONE_HOT.case("five ids of seven", "one 1 in each row, in the column of its id", [3, 6, 1, 4, 2], 7)
@@ -538,8 +533,8 @@ ONE_HOT.case("one id", "one row, and still two axes", [1], 5)
 
 @ONE_HOT.draws
 def _(rng, size):
-    vocab_size = _length(rng, 2 * size)
-    return draw_ids(rng, (_length(rng, size),), vocab_size).tolist(), vocab_size
+    vocab_size = stretch(rng, 2 * size)
+    return draw_ids(rng, (stretch(rng, size),), vocab_size).tolist(), vocab_size
 
 
 @ONE_HOT.invariant("a single one in each row", "each row sums to 1")
@@ -662,7 +657,7 @@ PAIR = Exercise(
         "and then with the smaller right id": "equal left ids",
         "Count every pair of neighbours": "a pair that overlaps itself",
         "7 7 7 holds the pair (7, 7) twice": "a pair that overlaps itself",
-        "others may have one or none": "inputs of every size and kind",
+        "others may have one or none": DRAWN,
         "a list of lists of ids -> (left, right)": "the order of the words does not matter",
     },
 )
@@ -689,7 +684,7 @@ def _(rng, size):
     names = _names(rng, choice(rng, (1, 2, 3, 5, 13)))
     lengths = [axis(rng, size, 0) for _ in range(axis(rng, size))]
     place = int(rng.integers(len(lengths)))
-    lengths[place] = max(2, lengths[place], size if size >= _LONG_FROM else 0)
+    lengths[place] = max(2, lengths[place], size if size >= min(LONG) else 0)
     words = [[choice(rng, names) for _ in range(length)] for length in lengths]
     again = words if chance(rng, 0.3) else []  # a word that occurs several times
     return (words + [list(choice(rng, again)) for _ in range(axis(rng, 3, 0)) if again],)
@@ -844,7 +839,7 @@ MERGE = Exercise(
         "each occurrence of the pair has become `new_id`": "several pairs",
         "Go from left to right": "overlapping pairs",
         "where occurrences overlap, merge the first": "overlapping pairs",
-        "a list of ids, (left, right), an id -> a list of ids": "inputs of every size and kind",
+        "a list of ids, (left, right), an id -> a list of ids": DRAWN,
     },
 )
 _LONG = [5, 7, 5, 7, 7, 5, 5, 7, 11, 5]
@@ -860,7 +855,7 @@ MERGE.case("ids of several digits", "11·1 is not 1·11", [1, 11, 1, 111, 1, 11]
 def _(rng, size):
     names = _names(rng, choice(rng, (2, 3, 4, 7)))
     new_id = names.pop()
-    found = [choice(rng, names) for _ in range(_length(rng, 2 * size, 0))]
+    found = [choice(rng, names) for _ in range(stretch(rng, 2 * size, 0))]
     pair = choice(rng, names), choice(rng, names)
     if len(found) > 1 and chance(rng):
         place = int(rng.integers(len(found) - 1))
@@ -982,7 +977,7 @@ _ALPHABETS = ("ab", "ab ", "aaab", "one my", "öüöa ", "a\n b", "ご飯a", "�
 
 
 def _letters(rng, size, alphabet):
-    return "".join(choice(rng, alphabet) for _ in range(_length(rng, size, 0)))
+    return "".join(choice(rng, alphabet) for _ in range(stretch(rng, size, 0)))
 
 
 def _learned(rng, text, count):
@@ -1028,7 +1023,7 @@ ENCODE_BYTES = Exercise(
         "in the order in which they were learned": "merges that compete",
         "pair number $k$ makes the id $256 + k$": "merges on merges",
         "Treat the text as one single word": "merges across spaces",
-        "a string, a list of pairs -> a list of ids": "inputs of every size and kind",
+        "a string, a list of pairs -> a list of ids": DRAWN,
     },
     coincidences={"argument 2: no item occurs twice": "a merged pair is not left to be learned"},
 )
@@ -1053,7 +1048,7 @@ def _(rng, size):
     alphabet, size = choice(rng, _ALPHABETS), min(size, 40)
     written = _letters(rng, 2 * size, alphabet)
     taught = written if chance(rng, 0.7) else _letters(rng, 2 * size, alphabet)
-    return written, _learned(rng, taught, _length(rng, size, 0))
+    return written, _learned(rng, taught, stretch(rng, size, 0))
 
 
 @ENCODE_BYTES.invariant("without merges it is the bytes", "no merges leave the bytes of UTF-8")
@@ -1206,7 +1201,7 @@ DECODE_BYTES = Exercise(
         "the text behind the ids": "merges on merges",
         "in several scripts": "every text comes back",
         "with and without merges": "other merges, same text",
-        "a list of ids, a list of pairs -> a string": "inputs of every size and kind",
+        "a list of ids, a list of pairs -> a string": DRAWN,
     },
     coincidences={"argument 2: no item occurs twice": "a merged pair is not left to be learned"},
 )
@@ -1224,7 +1219,7 @@ DECODE_BYTES.case(
 def _(rng, size):
     alphabet, size = choice(rng, _ALPHABETS), min(size, 40)
     written = _letters(rng, 2 * size, alphabet)
-    merges = _learned(rng, written, _length(rng, size, 0))
+    merges = _learned(rng, written, stretch(rng, size, 0))
     share, found = choice(rng, (0.0, 0.3)), []
     for i in _encode_bytes(written, merges):
         # Some ids written out as their pair: other ids of the same text.
@@ -1351,8 +1346,8 @@ ONE_TOKEN = Exercise(
     ),
     clauses={
         "makes the whole word a single token": "a word without repetitions",
-        "whatever the word": "inputs of every size and kind",
-        "Pair number $k$ makes the id $256 + k$": "the example of the exercise",
+        "whatever the word": DRAWN,
+        "Pair number $k$ makes the id $256 + k$": THE_EXAMPLE,
         "every pair in the list must join something": "no merge is idle",
         "Try *banana* and *aaaa*": "words that repeat themselves",
         "a string of at least two bytes -> a list of pairs": "letters of several bytes",

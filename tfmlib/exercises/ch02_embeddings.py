@@ -6,15 +6,18 @@ import numpy as np
 
 from tfmlib import ref
 from tfmlib.checking.compare import as_array, same
-from tfmlib.checking.draw import ANY_MAGNITUDE, KINDS, axis, chance, choice, ids, leading, values
-from tfmlib.checking.exercise import LONG, Example, Exercise, numbers
-
-_LONG_FROM = min(LONG)  # from this size on an input is long for certain
-
-
-def _length(rng, size):
-    return 1 + size if size >= _LONG_FROM else axis(rng, size)
-
+from tfmlib.checking.draw import (
+    ANY_MAGNITUDE,
+    KINDS,
+    axis,
+    chance,
+    choice,
+    ids,
+    leading,
+    stretch,
+    values,
+)
+from tfmlib.checking.exercise import DRAWN, Example, Exercise, numbers
 
 # --- 2.1 ----------------------------------------------------------------------------------------
 
@@ -30,7 +33,7 @@ EMBED = Exercise(
         "for an array of ids of any shape": "a batch of two sentences",
         "from a single id": "a single id",
         "each id is replaced by its row": "a row for itself",
-        "ids (...) whole numbers, table (V, D) -> (..., D)": "inputs of every size and kind",
+        "ids (...) whole numbers, table (V, D) -> (..., D)": DRAWN,
     },
     hints=(
         "What does table[2] give, and what does table[[2, 0]] give?",
@@ -52,7 +55,7 @@ EMBED.case("a single id", "one id without an axis gives one row, (D,)", np.array
 
 @EMBED.draws
 def _(rng, size):
-    V, D = _length(rng, size), axis(rng, min(size, 12))
+    V, D = stretch(rng, size), axis(rng, min(size, 12))
     shape = leading(rng, size + 1, most=4) if chance(rng, 0.8) else (axis(rng, size),)
     return ids(rng, shape, V), values(rng, (V, D), ANY_MAGNITUDE)
 
@@ -158,7 +161,7 @@ TABLE_GRADIENT = Exercise(
         "right as long as no word occurs twice": "words that occur twice and three times",
         "one row for each token of the vocabulary": "no word twice",
         "zeros for those that do not occur": "no word twice",
-        "ids (T,), upstream (T, D), a number V -> (V, D)": "inputs of every size and kind",
+        "ids (T,), upstream (T, D), a number V -> (V, D)": DRAWN,
     },
 )
 _repeated, _upstream = np.array([4, 1, 4, 0, 4, 1, 6]), numbers(3, 7, 3)
@@ -176,7 +179,7 @@ TABLE_GRADIENT.case(
 
 @TABLE_GRADIENT.draws
 def _(rng, size):
-    T, V, D = _length(rng, size), _length(rng, size), axis(rng, min(size, 12))
+    T, V, D = stretch(rng, size), stretch(rng, size), axis(rng, min(size, 12))
     return ids(rng, (T,), V), values(rng, (T, D), (*KINDS, "tiny", "huge")), V
 
 
@@ -287,7 +290,7 @@ COSINES = Exercise(
         "row $i$, column $j$ is the cosine of rows $i$ and $j$": "five rows of different lengths",
         "has no direction: its cosine with everything is 0": "a row of zeros",
         "be its length $10^{-30}$ or $10^4$": "very short and very long rows",
-        "table (V, D) -> (V, V)": "inputs of every size and kind",
+        "table (V, D) -> (V, V)": DRAWN,
     },
     hints=(
         "If all rows had length 1, which product would hold every cosine?",
@@ -313,7 +316,7 @@ COSINES.case(
 
 @COSINES.draws
 def _(rng, size):
-    V, D = axis(rng, min(size, 40)), _length(rng, size)
+    V, D = axis(rng, min(size, 40)), stretch(rng, size)
     if chance(rng, 0.3):
         return (values(rng, (V, D)) * 10.0 ** rng.integers(-30, 5, size=(V, 1)),)
     table = values(rng, (V, D), (*KINDS, "tiny", "huge"))
@@ -354,7 +357,7 @@ def forgets_the_lengths(table):
 
 
 @COSINES.mistake("You divided by one of the two lengths: the other belongs there as well.")
-def divides_by_one_length(table):
+def divides_by_onestretch(table):
     lengths = np.linalg.norm(table, axis=1, keepdims=True)
     return table @ table.T / np.where(lengths == 0, 1, lengths)
 
@@ -427,7 +430,7 @@ DISTANCE = Exercise(
         "the distance falls whenever the cosine rises": "it falls as the cosine rises",
         "a number or an array": "a single number",
         "from -1 to 1": "opposite and equal",
-        "the same shape": "inputs of every size and kind",
+        "the same shape": DRAWN,
     },
 )
 DISTANCE.case("five cosines", "‖a - b‖ for such a and b", np.array([-0.9, -0.3, 0.2, 0.5, 0.95]))
@@ -439,7 +442,7 @@ DISTANCE.case(
 
 @DISTANCE.draws
 def _(rng, size):
-    shape = leading(rng, size + 1, most=4) if chance(rng) else (_length(rng, size),)
+    shape = leading(rng, size + 1, most=4) if chance(rng) else (stretch(rng, size),)
     kind = choice(rng, ("any", "any", "whole", "tenths", "equal"))
     cosines = {
         "any": rng.uniform(-1, 1, size=shape),
@@ -563,7 +566,7 @@ COUNTS = Exercise(
         "for one sentence": "a window longer than the text",
         "A position is not its own neighbour": "one token",
         "a word that occurs twice can be near itself": "a word beside itself",
-        "-> counts (V, V)": "inputs of every size and kind",
+        "-> counts (V, V)": DRAWN,
     },
 )
 _near = [2, 5, 1, 5, 5, 0, 3, 2]
@@ -576,7 +579,7 @@ COUNTS.case("a word beside itself", "each of the two is the other's neighbour", 
 
 @COUNTS.draws
 def _(rng, size):
-    V, T = axis(rng, min(size, 40)), _length(rng, size)
+    V, T = axis(rng, min(size, 40)), stretch(rng, size)
     return ids(rng, (T,), V).tolist(), V, axis(rng, min(size + 1, 12))
 
 
@@ -731,7 +734,7 @@ SCORE_GRADIENT = Exercise(
         "and kind",
         "words without any": "a word that never occurs",
         "compares with small steps in each score": "it predicts a small step",
-        "counts (V, W), a row a word; scores (V, W) -> (V, W)": "inputs of every size and kind",
+        "counts (V, W), a row a word; scores (V, W) -> (V, W)": DRAWN,
     },
     coincidences={"argument 1: at most two decimals": "how often is a whole number"},
 )
@@ -748,7 +751,7 @@ SCORE_GRADIENT.case(
 
 @SCORE_GRADIENT.draws
 def _(rng, size):
-    V, W = axis(rng, min(size, 40)), _length(rng, min(size, 40))
+    V, W = axis(rng, min(size, 40)), stretch(rng, min(size, 40))
     counts = rng.integers(0, choice(rng, (2, 5, 2000)), size=(V, W))
     counts[rng.random(V) < 0.2] = 0  # words without a pair
     if not counts.any():
@@ -866,7 +869,7 @@ COMPROMISE = Exercise(
         "and kind",
         "not opposite to each other": "directions that point apart",
         "they need not have the same length": "random vectors of different lengths",
-        "a (D,), b (D,) -> (D,)": "inputs of every size and kind",
+        "a (D,), b (D,) -> (D,)": DRAWN,
     },
 )
 
@@ -903,7 +906,7 @@ def _is_best(answer, a, b):
 
 @COMPROMISE.draws
 def _(rng, size):
-    D = _length(rng, size)
+    D = stretch(rng, size)
     kinds = ("plain", "whole", "ties", "equal")
     while True:
         a, b = values(rng, (D,), kinds), values(rng, (D,), kinds)
@@ -950,7 +953,7 @@ def _(answer):
 
 
 @COMPROMISE.right
-def weighs_each_by_the_others_length(a, b):
+def weighs_each_by_the_othersstretch(a, b):
     return a * np.sqrt(np.sum(b * b)) + b * np.sqrt(np.sum(a * a))
 
 

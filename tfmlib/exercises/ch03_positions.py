@@ -4,8 +4,8 @@ import numpy as np
 
 from tfmlib import ref
 from tfmlib.checking.compare import as_array, describe, is_of_kind, same, show
-from tfmlib.checking.draw import ANY_MAGNITUDE, axis, chance, choice, even, leading, values
-from tfmlib.checking.exercise import Example, Exercise, numbers
+from tfmlib.checking.draw import ANY_MAGNITUDE, axis, chance, choice, even, leading, stretch, values
+from tfmlib.checking.exercise import DRAWN, THE_EXAMPLE, Example, Exercise, numbers
 from tfmlib.checking.outcome import AnswerError, Outcome
 
 
@@ -17,11 +17,6 @@ def _encoding(positions, d):
     """PE of any positions, whole or not, from complex exponentials."""
     turns = np.exp(1j * np.multiply.outer(np.asarray(positions, float), _omega(d)))
     return np.stack([turns.imag, turns.real], axis=-1).reshape(*turns.shape[:-1], d)
-
-
-def _length(rng, size):
-    """The length of a sentence; the two long draws are as long as they can be."""
-    return axis(rng, size) if size < 40 else size
 
 
 def _perhaps_whole(rng, encoding):
@@ -42,7 +37,7 @@ FREQUENCIES = Exercise(
     clauses={
         "for all $j$ at once": "fourteen dimensions",
         "$\\omega_0, \\dots, \\omega_{d/2-1}$": "each is the one before times a constant",
-        "for an even number $d$ of dimensions": "inputs of every size and kind",
+        "for an even number $d$ of dimensions": DRAWN,
         "an even number -> (D/2,)": "two dimensions",
     },
     hints=(
@@ -145,7 +140,7 @@ ENCODING = Exercise(
     clauses={
         "one row for each position $0, \\dots": "thirteen positions of one pair",
         "{eq}`eq-notes-2` and {eq}`eq-notes-3`": "seven positions of six numbers",
-        "a length, an even number -> (T, D)": "inputs of every size and kind",
+        "a length, an even number -> (T, D)": DRAWN,
     },
     hints=(
         "Which product holds the angle of every position in every pair?",
@@ -165,7 +160,7 @@ ENCODING.case("thirteen positions of one pair", "a sine and a cosine of i itself
 def _(rng, size):
     if size and chance(rng, 0.1):
         return choice(rng, ((300, 6), (1100, 2), (2, 128), (1, 512)))
-    return (6000, 6) if size > 40 else (_length(rng, size), even(rng, size))
+    return (6000, 6) if size > 40 else (stretch(rng, size), even(rng, size))
 
 
 @ENCODING.invariant("no entry leaves [-1, 1]", "sines and cosines lie between -1 and 1")
@@ -256,7 +251,7 @@ ADD = Exercise(
     signature="add_positions(x)",
     oracle=_positions_added,
     clauses={
-        "for any number of leading axes": "inputs of every size and kind",
+        "for any number of leading axes": DRAWN,
         "adds to each sentence of a batch the encodings of its positions": "a batch of three",
         "x (..., T, D) -> (..., T, D)": "two batch axes",
     },
@@ -279,7 +274,7 @@ ADD.case("two batch axes", "each of six sentences begins at position 0", numbers
 def _(rng, size):
     if size > 40:
         return (values(rng, (6000, 2)),)
-    shape = (*leading(rng, size), _length(rng, size), min(even(rng, size), 20))
+    shape = (*leading(rng, size), stretch(rng, size), min(even(rng, size), 20))
     return (values(rng, shape, ("whole", *ANY_MAGNITUDE)),)
 
 
@@ -378,7 +373,7 @@ SHIFT = Exercise(
         "$\\delta$ may be negative": "seven positions back",
         "or a fraction": "a step and a half",
         "$i + \\delta$ may lie below 0": "back beyond the beginning",
-        "encoding (D,), offset a number -> (D,)": "inputs of every size and kind",
+        "encoding (D,), offset a number -> (D,)": DRAWN,
     },
     coincidences={"argument 1: no axis has length 1": "numbers come in pairs"},
     hints=(
@@ -527,7 +522,7 @@ OFFSET = Exercise(
         "returns $\\delta$, a whole number that may be negative": "eleven words earlier",
         "between the two positions the slowest hand turns by less than half a circle": "a thousand "
         "words later",
-        "a, b (D,) -> one number": "inputs of every size and kind",
+        "a, b (D,) -> one number": DRAWN,
     },
     coincidences={
         "argument 1: no axis has length 1": "numbers come in pairs",
@@ -689,7 +684,7 @@ ROTATE = Exercise(
     clauses={
         "longer or shorter than they were, which no rotation does": "lengths stay",
         "`rotate(x, positions)` as it should be": "five vectors in a row",
-        "x (T, K), positions (T,) -> (T, K)": "inputs of every size and kind",
+        "x (T, K), positions (T,) -> (T, K)": DRAWN,
     },
     hints=(
         "When the line for odd runs, what does even hold?",
@@ -713,7 +708,7 @@ ROTATE.case(
 
 @ROTATE.draws
 def _(rng, size):
-    T = _length(rng, size)
+    T = stretch(rng, size)
     most = choice(rng, (1, size + 1, size + 1, 20_000))
     positions = np.arange(T) if chance(rng, 0.4) else rng.integers(0, most, size=T)
     return values(rng, (T, min(even(rng, size), 40)), ("whole", *ANY_MAGNITUDE)), positions
@@ -838,10 +833,10 @@ HOURS = Exercise(
     answer="cyclic_code",
     signature="cyclic_code(length, period)",
     clauses={
-        "a table with one row for each of the positions": "the example of the exercise",
-        "with as many columns as you like": "inputs of every size and kind",
+        "a table with one row for each of the positions": THE_EXAMPLE,
+        "with as many columns as you like": DRAWN,
         "all numbers lie between −1 and 1": "no number leaves [-1, 1]",
-        "within one round no two rows are alike": "inputs of every size and kind",
+        "within one round no two rows are alike": DRAWN,
         "for a period of 23, any two are at least 0.1 apart": "no two hours are alike",
         "position $i + \\text{period}$ has the row of position $i$": "it comes round",
         "every step is as long as every other": "every step is as long as every other",
@@ -849,7 +844,7 @@ HOURS = Exercise(
         "the next and the one before are nearer than all others": "near hours are nearer than far "
         "ones",
         "a row does not depend on how long the table is": "a longer table begins alike",
-        "a length and a period of at least 3": "inputs of every size and kind",
+        "a length and a period of at least 3": DRAWN,
     },
     hints=(
         "The hour hand of a clock passes from 23 to 0 without a jump: what describes where it is?",
@@ -1032,7 +1027,7 @@ def divides_by_one_less(length, period):
 
 
 @HOURS.mistake("You divided by the length of the table: the round is `period` positions long.")
-def divides_by_the_length(length, period):
+def divides_by_thestretch(length, period):
     angles = 2 * np.pi * np.arange(length) / length
     return np.stack([np.sin(angles), np.cos(angles)], axis=1)
 

@@ -12,25 +12,14 @@ from tfmlib.checking.draw import (
     choice,
     leading,
     probabilities,
+    stretch,
+    together,
     values,
 )
-from tfmlib.checking.exercise import Example, Exercise, numbers
+from tfmlib.checking.exercise import DRAWN, THE_EXAMPLE, Example, Exercise, numbers
 from tfmlib.checking.outcome import AnswerError, Outcome
 
 _SIZES = ("plain", "whole", "ties", "equal", "zeros", "tiny", "huge")
-
-
-def _length(rng, size):
-    """The length of a sentence; the two long draws are as long as they can be."""
-    return axis(rng, size) if size < 40 else size
-
-
-def _together(rng, kinds, *shapes):
-    """The arrays of one call, often whole numbers; in half of the draws all of one kind."""
-    kinds = ("whole", "whole", *kinds)
-    if chance(rng):
-        kinds = (choice(rng, kinds),)
-    return tuple(values(rng, shape, kinds) for shape in shapes)
 
 
 # --- 4.1 ----------------------------------------------------------------------------------------
@@ -78,8 +67,8 @@ POOL.case(
 
 @POOL.draws
 def _(rng, size):
-    S, D = _length(rng, size), axis(rng, size)
-    return _together(rng, ANY_MAGNITUDE, (S,), (S, D))
+    S, D = stretch(rng, size), axis(rng, size)
+    return together(rng, ANY_MAGNITUDE, (S,), (S, D))
 
 
 @POOL.invariant("a weight of one returns its value", "with one weight at 1, that row comes out")
@@ -138,7 +127,7 @@ SOFTMAX = Exercise(
     forbids=("log_softmax",),
     clauses={
         "over the last axis": "two blocks of rows",
-        "of any shape": "inputs of every size and kind",
+        "of any shape": DRAWN,
         "for scores as large as 1000 and as small as": "scores in the thousands",
         "none negative": "three rows of seven",
         "each row sums to 1": "every row sums to one",
@@ -163,7 +152,7 @@ SOFTMAX.case(
 
 @SOFTMAX.draws
 def _(rng, size):
-    shape = (*leading(rng, size), _length(rng, size))
+    shape = (*leading(rng, size), stretch(rng, size))
     scores = values(rng, shape, ("whole", *ANY_MAGNITUDE))
     return (np.clip(scores, -3000, 1000),)
 
@@ -245,7 +234,7 @@ WEIGHTS = Exercise(
     stands_for="attention_weights",
     clauses={
         "how much each query attends to each key": "three queries, five keys",
-        "(T, K), k (S, K) -> (T, S)": "inputs of every size and kind",
+        "(T, K), k (S, K) -> (T, S)": DRAWN,
     },
     hints=(
         "Which product of q and k holds the dot product of every query with every key?",
@@ -273,8 +262,8 @@ WEIGHTS.case(
 
 @WEIGHTS.draws
 def _(rng, size):
-    T, S, K = _length(rng, size), _length(rng, size), axis(rng, size)
-    return _together(rng, _SIZES, (T, K), (S, K))
+    T, S, K = stretch(rng, size), stretch(rng, size), axis(rng, size)
+    return together(rng, _SIZES, (T, K), (S, K))
 
 
 @WEIGHTS.invariant("every row sums to one", "the weights of each query add up to 1")
@@ -354,7 +343,7 @@ ATTENTION = Exercise(
     stands_for="attention",
     forbids=("blocked_attention", "scaled_dot_product_attention"),
     clauses={
-        "for any number of leading axes": "inputs of every size and kind",
+        "for any number of leading axes": DRAWN,
         "for each query, the mixture of the values": "equal values come back unchanged",
         "The leading axes of all three arrays are the same": "two batch axes",
         "q (..., T, K), k (..., S, K), v (..., S, D) -> (..., T, D)": "a batch of two",
@@ -389,8 +378,8 @@ ATTENTION.case(
 @ATTENTION.draws
 def _(rng, size):
     batch = leading(rng, size, most=3 if size < 40 else 1)
-    T, S, K, D = _length(rng, size), _length(rng, size), axis(rng, size), axis(rng, size)
-    return _together(rng, _SIZES, (*batch, T, K), (*batch, S, K), (*batch, S, D))
+    T, S, K, D = stretch(rng, size), stretch(rng, size), axis(rng, size), axis(rng, size)
+    return together(rng, _SIZES, (*batch, T, K), (*batch, S, K), (*batch, S, D))
 
 
 @ATTENTION.invariant(
@@ -467,11 +456,11 @@ UNIT_SCALE = Exercise(
     signature="unit_scale(d_k, q_variance, k_variance)",
     oracle=_unit_scale,
     clauses={
-        "Prove it for any": "inputs of every size and kind",
+        "Prove it for any": DRAWN,
         "so that the result has variance 1": "simulated scores get variance 1",
         "independent with mean 0 and the given variances": "queries that vary more",
         "The check simulates it": "simulated scores get variance 1",
-        "three positive numbers -> one number": "the example of the exercise",
+        "three positive numbers -> one number": THE_EXAMPLE,
     },
     hints=(
         "The variance of a sum of independent terms is the sum of their variances: how many terms "
@@ -572,7 +561,7 @@ JACOBIAN = Exercise(
     clauses={
         "Its rows do not sum to zero": "rows sum to zero",
         "as it should be": "it predicts a small step",
-        "s (S,), weights that sum to one -> (S, S)": "inputs of every size and kind",
+        "s (S,), weights that sum to one -> (S, S)": DRAWN,
     },
     hints=(
         "What is the shape of s * s, and what does NumPy do when you subtract it from a matrix?",
@@ -593,7 +582,7 @@ JACOBIAN.case(
 
 @JACOBIAN.draws
 def _(rng, size):
-    S = _length(rng, size)
+    S = stretch(rng, size)
     kind = choice(rng, ("scores", "scores", "zeros", "equal", "one", "whole"))
     if kind in ("one", "whole"):  # all on one place, as floats or as integers
         one = np.eye(S, dtype=int if kind == "whole" else float)
@@ -703,7 +692,7 @@ _given = ref.softmax(numbers(24, 3, 5))
 
 @INVERT.draws
 def _(rng, size):
-    T, S = _length(rng, size), _length(rng, size)
+    T, S = stretch(rng, size), stretch(rng, size)
     kind = choice(rng, ("scores", "scores", "shares", "equal"))
     if kind == "equal" or (S == 1 and chance(rng)):
         return (np.full((T, S), 1 if S == 1 and chance(rng) else 1 / S),)
@@ -832,11 +821,11 @@ WHOM = Exercise(
     oracle=_attends_most,
     clauses={
         "the *other* word to which it attends most": "five words that attend to themselves",
-        "as a list of words": "the example of the exercise",
+        "as a list of words": THE_EXAMPLE,
         "Of several equally large weights take the first": "equally large weights",
         "treat a word that occurs twice as two words": "a word that occurs twice",
         "scores, which may be whole numbers or negative": "scores instead of weights",
-        "tokens a list of T words, at least two": "inputs of every size and kind",
+        "tokens a list of T words, at least two": DRAWN,
     },
     coincidences={
         "argument 1: no axis has length 1": "one word has no other to attend to",

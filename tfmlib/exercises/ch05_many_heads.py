@@ -4,27 +4,25 @@ import numpy as np
 
 from tfmlib import ref
 from tfmlib.checking.compare import as_array, describe, is_of_kind, same, show
-from tfmlib.checking.draw import ANY_MAGNITUDE, KINDS, axis, chance, choice, even, leading, values
-from tfmlib.checking.exercise import Example, Exercise, numbers
+from tfmlib.checking.draw import (
+    ANY_MAGNITUDE,
+    KINDS,
+    axis,
+    chance,
+    choice,
+    even,
+    leading,
+    stretch,
+    together,
+    values,
+)
+from tfmlib.checking.exercise import DRAWN, THE_EXAMPLE, Example, Exercise, numbers
 from tfmlib.checking.outcome import AnswerError, Outcome
-
-
-def _length(rng, size):
-    """The length of a sentence; the two long draws are as long as they can be."""
-    return axis(rng, size) if size < 40 else size
-
-
-def _together(rng, kinds, *shapes):
-    """The arrays of one call, often whole numbers; in half of the draws all of one kind."""
-    kinds = ("whole", "whole", *kinds)
-    if chance(rng):
-        kinds = (choice(rng, kinds),)
-    return [values(rng, shape, kinds) for shape in shapes]
 
 
 def _layer(rng, x_shape, *shapes):
     """An input, at times a large one, and matrices for it."""
-    x, *matrices = _together(rng, (*KINDS, "tiny"), x_shape, *shapes)
+    x, *matrices = together(rng, (*KINDS, "tiny"), x_shape, *shapes)
     return x * 10.0 ** rng.integers(2, 5) if chance(rng, 0.15) else x, *matrices
 
 
@@ -124,7 +122,7 @@ def scores_one_key_only(score, keys):
 
 
 @SHARED.mistake("That is what both get together: each of them gets half of it.")
-def returns_both_together(score, keys):
+def returns_bothtogether(score, keys):
     return 2 * np.exp(score) / (2 * np.exp(score) + keys - 2)
 
 
@@ -203,7 +201,7 @@ LOOP.case(
 
 @LOOP.draws
 def _(rng, size):
-    T, D, H = _length(rng, size), min(axis(rng, size), 16), min(axis(rng, size), 8)
+    T, D, H = stretch(rng, size), min(axis(rng, size), 16), min(axis(rng, size), 8)
     K, d_v = min(axis(rng, size), 16), min(axis(rng, size), 16)
     return _layer(rng, (T, D), (H, D, K), (H, D, K), (H, D, d_v), (H * d_v, D))
 
@@ -312,7 +310,7 @@ SPLIT = Exercise(
     oracle=lambda x, heads: ref.split_heads(x, heads),
     stands_for="split_heads",
     clauses={
-        "for any number of leading axes": "inputs of every size and kind",
+        "for any number of leading axes": DRAWN,
         "the last axis is cut into `heads` equal parts": "a head holds neighbouring columns",
         "the heads come before the positions": "one sentence",
         "x (..., T, D) -> (..., H, T, K) with K = D / heads": "two batch axes",
@@ -339,7 +337,7 @@ SPLIT.case("two batch axes", "five heads of seven columns", numbers(32, 2, 3, 11
 
 @SPLIT.draws
 def _(rng, size):
-    batch, T = leading(rng, size, most=3 if size < 40 else 2), _length(rng, size)
+    batch, T = leading(rng, size, most=3 if size < 40 else 2), stretch(rng, size)
     H, K = min(axis(rng, size), 12), min(axis(rng, size), 8)
     return values(rng, (*batch, T, H * K), ("whole", *ANY_MAGNITUDE)), H
 
@@ -421,7 +419,7 @@ MERGE = Exercise(
     oracle=lambda x: ref.merge_heads(x),
     stands_for="merge_heads",
     clauses={
-        "for a sentence of one word even the right numbers": "inputs of every size and kind",
+        "for a sentence of one word even the right numbers": DRAWN,
         "`merge_heads(x)` as it should be": "it undoes split_heads",
         "x (..., H, T, K) -> (..., T, H·K)": "two batch axes",
     },
@@ -448,7 +446,7 @@ MERGE.case("two batch axes", "row t holds row t of all five heads", numbers(42, 
 
 @MERGE.draws
 def _(rng, size):
-    batch, T = leading(rng, size, most=3 if size < 40 else 2), _length(rng, size)
+    batch, T = leading(rng, size, most=3 if size < 40 else 2), stretch(rng, size)
     H, K = min(axis(rng, size), 12), min(axis(rng, size), 8)
     return (values(rng, (*batch, H, T, K), ("whole", *ANY_MAGNITUDE)),)
 
@@ -602,7 +600,7 @@ def _(answer):
 
 @MULTI.draws
 def _(rng, size):
-    batch, T = leading(rng, size, most=3 if size < 40 else 1), _length(rng, size)
+    batch, T = leading(rng, size, most=3 if size < 40 else 1), stretch(rng, size)
     D = min(axis(rng, size), 16)
     H, K = min(axis(rng, size), 6), min(axis(rng, size), 6)
     shapes = [(D, H * K)] * 3 + [(H * K, D)]
@@ -676,15 +674,15 @@ BACK = Exercise(
     answer="looks_back",
     signature="looks_back(offset, d_model, sharpness)",
     clauses={
-        "returns two matrices $W^q$ and $W^k$": "the example of the exercise",
-        "sentences of up to 100 words": "inputs of every size and kind",
+        "returns two matrices $W^q$ and $W^k$": THE_EXAMPLE,
+        "sentences of up to 100 words": DRAWN,
         "the one that stands `offset` places before it": "five tokens before",
         "a negative offset looks ahead": "a negative offset looks ahead",
         "must be proportional to `sharpness`": "twice the sharpness doubles the scores",
         "at a sharpness of 60 the wanted position must get more than 0.9 of the weight": "the "
         "token before",
-        "Several answers are right": "inputs of every size and kind",
-        "an even number ≥ 8": "inputs of every size and kind",
+        "Several answers are right": DRAWN,
+        "an even number ≥ 8": DRAWN,
         "a factor ≥ 0": "sharpness 0 looks everywhere",
     },
     hints=(
@@ -879,7 +877,7 @@ PARAMETERS = Exercise(
         "The equations leave $d_k$ and $d_v$ free": "wide values",
         "the number of parameters of multi-head attention": "three heads",
         "with a bias for each column of its matrices": "cutting costs nothing",
-        "four whole numbers -> a whole number": "inputs of every size and kind",
+        "four whole numbers -> a whole number": DRAWN,
     },
     hints=(
         "Which four matrices does multi-head attention have, and how long is the bias of each?",
@@ -1002,7 +1000,7 @@ PARTS = Exercise(
     clauses={
         "for each head its own part of the output": "three heads",
         "parts add up to $\\operatorname{Concat}": "they add up to the whole",
-        "heads (H, T, K), w_o (H·K, D) -> (H, T, D)": "inputs of every size and kind",
+        "heads (H, T, K), w_o (H·K, D) -> (H, T, D)": DRAWN,
     },
     hints=(
         "When a row is multiplied with a matrix, which of its rows do the first K numbers meet?",
@@ -1023,9 +1021,9 @@ PARTS.case(
 
 @PARTS.draws
 def _(rng, size):
-    H, T = min(axis(rng, size), 12), _length(rng, size)
+    H, T = min(axis(rng, size), 12), stretch(rng, size)
     K, D = min(axis(rng, size), 12), min(axis(rng, size), 30)
-    return tuple(_together(rng, ANY_MAGNITUDE, (H, T, K), (H * K, D)))
+    return tuple(together(rng, ANY_MAGNITUDE, (H, T, K), (H * K, D)))
 
 
 @PARTS.invariant("they add up to the whole", "the contributions sum to merged heads times W^0")

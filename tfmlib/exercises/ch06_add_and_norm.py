@@ -5,10 +5,8 @@ import numpy as np
 from tfmlib import ref
 from tfmlib.checking.compare import as_array, describe, same, show
 from tfmlib.checking.draw import ANY_MAGNITUDE, KINDS, axis, chance, choice, leading, length, values
-from tfmlib.checking.exercise import Example, Exercise, numbers
+from tfmlib.checking.exercise import DRAWN, Example, Exercise, numbers
 from tfmlib.checking.outcome import unmet
-
-DRAWN = "inputs of every size and kind"
 
 
 def _layers(rng, size, x):

@@ -8,9 +8,7 @@ import numpy as np
 from tfmlib import ref
 from tfmlib.checking.compare import as_array, describe, same, show
 from tfmlib.checking.draw import ANY_MAGNITUDE, KINDS, axis, chance, choice, leading, values
-from tfmlib.checking.exercise import Example, Exercise, numbers
-
-DRAWN = "inputs of every size and kind"
+from tfmlib.checking.exercise import DRAWN, Example, Exercise, numbers
 
 # --- 7.1 ----------------------------------------------------------------------------------------
 

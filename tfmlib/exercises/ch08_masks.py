@@ -7,9 +7,7 @@ from tfmlib.checking.compare import as_array, describe, same
 from tfmlib.checking.draw import ANY_MAGNITUDE, KINDS, axis, chance, choice, leading, length, values
 from tfmlib.checking.draw import ids as draw_ids
 from tfmlib.checking.draw import mask as draw_mask
-from tfmlib.checking.exercise import Example, Exercise, numbers
-
-DRAWN = "inputs of every size and kind"
+from tfmlib.checking.exercise import DRAWN, Example, Exercise, numbers
 
 
 def _padded_ids(rng, size):

@@ -19,7 +19,7 @@ from tfmlib.checking.draw import (
     probabilities,
     values,
 )
-from tfmlib.checking.exercise import Example, Exercise, numbers
+from tfmlib.checking.exercise import DRAWN, THE_EXAMPLE, Example, Exercise, numbers
 from tfmlib.checking.outcome import AnswerError, Outcome, unmet
 
 
@@ -52,9 +52,7 @@ CROSS = Exercise(
     clauses={
         "Write one head of it": "three tokens ask five",
         "followed by scaled dot-product attention": "five tokens ask three",
-        "x (T, D), memory (S, D), w_q and w_k (D, K), w_v (D, d_v) -> (T, d_v)": (
-            "inputs of every size and kind"
-        ),
+        "x (T, D), memory (S, D), w_q and w_k (D, K), w_v (D, d_v) -> (T, d_v)": (DRAWN),
     },
     hints=(
         "Who asks, and who answers? Whose rows must the result have?",
@@ -180,7 +178,7 @@ SENTENCE = Exercise(
     clauses={
         "row $t$ of `logits` is what the model gives before token `ids[t]`": "five tokens",
         "Logits may be of any size": "logits in the thousands",
-        "logits (T, V), ids (T,), integers -> a number": "inputs of every size and kind",
+        "logits (T, V), ids (T,), integers -> a number": DRAWN,
     },
     hints=(
         "Which entry of each row belongs to the token that was written?",
@@ -323,7 +321,7 @@ GREEDY = Exercise(
         "with `end` if it gets there": "exactly long enough",
         "at most `most` tokens": "a circle that never ends",
         "`end` counted": "exactly long enough",
-        "table (V, V), three numbers -> a list of token ids": "inputs of every size and kind",
+        "table (V, V), three numbers -> a list of token ids": DRAWN,
     },
     coincidences={
         "argument 1: no axis has length 1": "a vocabulary has at least a start and an end"
@@ -460,7 +458,7 @@ TEMPERATURE = Exercise(
     clauses={
         "nothing happens": "heat makes it flatter",
         "for logits of any size": "logits in the thousands",
-        "logits (..., V), a positive number -> (..., V)": "inputs of every size and kind",
+        "logits (..., V), a positive number -> (..., V)": DRAWN,
     },
     hints=(
         "If you divide all probabilities by 2 and then by their sum, what have you changed?",
@@ -585,7 +583,7 @@ NUCLEUS = Exercise(
         "divide by what is left": "what is kept keeps its proportions",
         "each token in its old place": "eleven tokens",
         "a number above 0, up to 1": "with p = 1 nothing changes",
-        "probabilities (V,)": "inputs of every size and kind",
+        "probabilities (V,)": DRAWN,
     },
     hints=(
         "Going down from the likeliest token: what must the sum of those before it not have "
@@ -772,10 +770,8 @@ BEAM = Exercise(
         "There are $N$ beginnings with log-probabilities `log_p`": "one certain beginning has all",
         "the `width` best continuations": "three beginnings, seven tokens",
         "the best first": "five beginnings, eleven tokens",
-        "each as a row `[beginning, token]`": "the example of the exercise",
-        "log_p (N,), next_log_p (N, V), a number -> (width, 2), integers": (
-            "inputs of every size and kind"
-        ),
+        "each as a row `[beginning, token]`": THE_EXAMPLE,
+        "log_p (N,), next_log_p (N, V), a number -> (width, 2), integers": (DRAWN),
     },
     hints=(
         "How many continuations compete, and what is the log-probability of each?",
@@ -972,7 +968,7 @@ FOOL = Exercise(
         "some other sentence of at most three tokens must be at least *twice* as probable": (
             "another sentence is twice as probable"
         ),
-        "a number, at least 5 -> (V, V), rows sum to one": "inputs of every size and kind",
+        "a number, at least 5 -> (V, V), rows sum to one": DRAWN,
     },
     hints=(
         "What must be true of the first token that greedy takes, and what of those after it?",
@@ -1166,7 +1162,7 @@ COST = Exercise(
             "seven tokens with a cache"
         ),
         "Count a full matrix product even where a mask hides half of it": "more tokens anew",
-        "two numbers, True or False -> a number": "inputs of every size and kind",
+        "two numbers, True or False -> a number": DRAWN,
     },
     hints=(
         "When t tokens are there, how many rows go through the four projections: t, or one?",

@@ -15,7 +15,7 @@ from tfmlib.checking.draw import (
     positive,
     values,
 )
-from tfmlib.checking.exercise import Example, Exercise, numbers
+from tfmlib.checking.exercise import DRAWN, Example, Exercise, numbers
 from tfmlib.checking.outcome import AnswerError, Outcome
 
 # --- 10.1 ---------------------------------------------------------------------------------------
@@ -36,7 +36,7 @@ SHIFT = Exercise(
     clauses={
         "what the decoder reads and what it should say, in this order": "three targets of seven",
         "Leave the padding as it is": "a batch that is mostly padding",
-        "target (B, T), integers -> two arrays (B, T - 1)": "inputs of every size and kind",
+        "target (B, T), integers -> two arrays (B, T - 1)": DRAWN,
     },
     hints=(
         "Which token is never predicted, and after which token is nothing left to predict?",
@@ -166,7 +166,7 @@ LOSS = Exercise(
     stands_for="cross_entropy",
     clauses={
         "for logits of any size": "logits in the thousands",
-        "At least one target is not padding": "inputs of every size and kind",
+        "At least one target is not padding": DRAWN,
         "logits (B, T, V), targets (B, T), a number -> a number": "two sentences, one padded",
         "pad_id": "padding that is not 0",
     },
@@ -316,7 +316,7 @@ SMOOTH = Exercise(
     oracle=_smooth,
     clauses={
         "one distribution for each target": "each answer is a distribution",
-        "targets (..., T), two numbers -> (..., T, V)": "inputs of every size and kind",
+        "targets (..., T), two numbers -> (..., T, V)": DRAWN,
         "epsilon": "without smoothing it is one-hot",
     },
     hints=(
@@ -435,7 +435,7 @@ FLOOR = Exercise(
         "the smallest value that the smoothed cross-entropy": "the wanted distribution reaches it",
         "over all distributions $p$": "nothing is lower",
         "none may be lower": "nothing is lower",
-        "two numbers, epsilon above 0 -> a number": "inputs of every size and kind",
+        "two numbers, epsilon above 0 -> a number": DRAWN,
     },
     hints=(
         "Which distribution p makes the cross-entropy with a given q smallest?",
@@ -552,7 +552,7 @@ DESCEND = Exercise(
         "The first step is right. Later ones overshoot": "eleven steps",
         "the weights which they passed in are no longer what they were": "one step",
         "the gradient $X^T (P - Y) / N$ for $N$ rows": "the loss falls",
-        "w (D, V), x (N, D), answers (N,), two numbers -> (D, V)": "inputs of every size and kind",
+        "w (D, V), x (N, D), answers (N,), two numbers -> (D, V)": DRAWN,
     },
     hints=(
         "In the second step, what does `gradient` hold besides the gradient of that step?",
@@ -687,7 +687,7 @@ RATE = Exercise(
     clauses={
         "for one step": "one step",
         "or an array of them": "before and after",
-        "step (...), from 1, two numbers -> (...)": "inputs of every size and kind",
+        "step (...), from 1, two numbers -> (...)": DRAWN,
     },
     hints=(
         "Which of the two branches is smaller before the warm-up ends, and which after?",
@@ -837,9 +837,7 @@ SCHEDULE = Exercise(
         "stays above zero": "it stays above zero",
         "never loses more than half of `peak` in one step": "it never jumps",
         "is at most a twentieth of `peak` in the last": "it ends low",
-        "`warmup` is at least 1, and `steps` at least six times `warmup`": (
-            "inputs of every size and kind"
-        ),
+        "`warmup` is at least 1, and `steps` at least six times `warmup`": (DRAWN),
     },
 )
 _RUNS = [(211, 31, 2e-3), (101, 7, 0.5), (12, 2, 3.0)]
@@ -1031,7 +1029,7 @@ ACCURACY = Exercise(
         "as two numbers": "a perfect answer has 1 and 1",
         "Places where the target is padding do not count": "padding that is not 0",
         "whatever was predicted there": "what stands at the padding does not matter",
-        "predicted and targets (B, T), a number -> two numbers": "inputs of every size and kind",
+        "predicted and targets (B, T), a number -> two numbers": DRAWN,
     },
     hints=(
         "At which places does a prediction count, and when is a whole sentence right?",

@@ -7,7 +7,7 @@ import numpy as np
 from tfmlib import ref
 from tfmlib.checking.compare import describe, same, show
 from tfmlib.checking.draw import ANY_MAGNITUDE, KINDS, axis, chance, choice, leading, values
-from tfmlib.checking.exercise import Example, Exercise, numbers
+from tfmlib.checking.exercise import DRAWN, Example, Exercise, numbers
 from tfmlib.checking.outcome import AnswerError, Outcome, unmet
 
 # --- 11.1 ---------------------------------------------------------------------------------------
@@ -29,7 +29,7 @@ LONGEST = Exercise(
             "three matrices"
         ),
         "fit into `memory` bytes": "it fits exactly",
-        "three whole numbers -> a whole number of tokens": "inputs of every size and kind",
+        "three whole numbers -> a whole number of tokens": DRAWN,
     },
     hints=(
         "How many bytes do all matrices of scores take together for n tokens?",
@@ -143,7 +143,7 @@ MERGE = Exercise(
         "returns `[peak, total]` of both together": "two parts of a row",
         "neither the order": "the order does not matter",
         "nor the grouping of the parts matters": "the grouping does not matter",
-        "numbers or arrays of one shape -> [peak, total]": "inputs of every size and kind",
+        "numbers or arrays of one shape -> [peak, total]": DRAWN,
     },
     hints=(
         "total_a is a sum of exp(x - peak_a). By what must you multiply it to get the sum of "
@@ -293,9 +293,7 @@ ABSORB = Exercise(
             "the first block is a softmax"
         ),
         "Nothing is divided yet: that is done once, at the end": "two blocks are as one",
-        "(T, 1), (T, 1), (T, D), (T, S), (S, D) -> [peak, total, mix]": (
-            "inputs of every size and kind"
-        ),
+        "(T, 1), (T, 1), (T, D), (T, S), (S, D) -> [peak, total, mix]": (DRAWN),
     },
     hints=(
         "When a higher score arrives, what happens to everything that was summed below the old "
@@ -513,7 +511,7 @@ INTENSITY = Exercise(
     oracle=_intensity,
     clauses={
         "`intensity(rows, d_in, d_out, bytes_each)`": "five rows",
-        "four numbers -> operations for each byte": "inputs of every size and kind",
+        "four numbers -> operations for each byte": DRAWN,
     },
     hints=(
         "Which three matrices have to pass between memory and processor?",
@@ -623,7 +621,7 @@ ROUND = Exercise(
         ),
         "half-way cases to the even neighbour": "half-way cases",
         "Exponents may have any size": "any exponent",
-        "x (...), bits a whole number -> (...)": "inputs of every size and kind",
+        "x (...), bits a whole number -> (...)": DRAWN,
     },
     hints=(
         "np.frexp writes x as fraction × 2^exponent with a fraction from ½ to 1: how many whole "
@@ -762,7 +760,7 @@ SHARDS = Exercise(
             "each example is in one share"
         ),
         "the shares differ by at most one example": "nobody waits for long",
-        "two whole numbers -> a list of lists of whole numbers": "inputs of every size and kind",
+        "two whole numbers -> a list of lists of whole numbers": DRAWN,
     },
     hints=(
         "If you deal cards to three players in turn, who gets card number 7?",
@@ -930,7 +928,7 @@ REDUCE = Exercise(
             "it is the gradient of the whole batch"
         ),
         "`counts` says over how many examples each process took its mean": "three processes",
-        "gradients (P, D), counts (P,) -> (D,)": "inputs of every size and kind",
+        "gradients (P, D), counts (P,) -> (D,)": DRAWN,
     },
     hints=(
         "One process has a single example, another has nine. Whose gradient should count for more?",

@@ -8,11 +8,11 @@ import numpy as np
 from tfmlib import ref
 from tfmlib.checking.compare import as_array, describe, is_of_kind, same, show
 from tfmlib.checking.draw import ANY_MAGNITUDE, axis, chance, choice, mask, text, values
-from tfmlib.checking.exercise import Example, Exercise, numbers
+from tfmlib.checking.exercise import DRAWN, THE_EXAMPLE, Example, Exercise, numbers
 from tfmlib.checking.outcome import AnswerError, Outcome
 
 
-def _vectors_of_some_length(rng, shape):
+def _vectors_of_somestretch(rng, shape):
     """Rows of any magnitude, none of which is zero, since zero has no direction."""
     x = values(rng, shape, ANY_MAGNITUDE)
     return np.where(x.any(axis=-1, keepdims=True), x, 1)
@@ -64,7 +64,7 @@ PIECES = Exercise(
         "then the longest beginning of the rest, with `##` before it": "two ways to end",
         'If at some place nothing fits, the whole word is `["[UNK]"]`': "no piece fits",
         "and so on": "a longest piece after which nothing fits",
-        "a word and a list of pieces -> a list of pieces": "inputs of every size and kind",
+        "a word and a list of pieces -> a list of pieces": DRAWN,
     },
     hints=(
         "Which is the longest beginning of the word that the vocabulary holds, and what is left?",
@@ -134,7 +134,7 @@ def _(answer):
 
 
 @PIECES.right
-def tries_every_length(word, vocabulary):
+def tries_everystretch(word, vocabulary):
     known, pieces, start = set(vocabulary), [], 0
     while start < len(word):
         for end in range(len(word), start, -1):
@@ -240,9 +240,7 @@ BY_LAYER = Exercise(
     signature="similarity_by_layer(first, i, second, j)",
     oracle=_by_layer,
     clauses={
-        "given the states of two sentences, `first` (L, T, D) and `second` (L, S, D)": (
-            "inputs of every size and kind"
-        ),
+        "given the states of two sentences, `first` (L, T, D) and `second` (L, S, D)": (DRAWN),
         "the cosine of word `i` of the first with word `j` of the second": "three layers",
         "in each layer": "a word agrees with itself",
         "two places -> (L,)": "vectors of different length",
@@ -274,7 +272,7 @@ BY_LAYER.case(
 def _(rng, size):
     L, T, S = axis(rng, min(size, 12)), axis(rng, min(size, 30)), axis(rng, size)
     D = axis(rng, min(size, 40))
-    first, second = (_vectors_of_some_length(rng, (L, n, D)) for n in (T, S))
+    first, second = (_vectors_of_somestretch(rng, (L, n, D)) for n in (T, S))
     return first, int(rng.integers(T)), second, int(rng.integers(S))
 
 
@@ -349,7 +347,7 @@ HEAD_OFF = Exercise(
         "the rows that belong to the given head": "the middle one of three",
         "counted from 0": "the first of seven",
         "are zero": "the head is not heard any more",
-        "w_o (D, D), a head's number, how many heads -> (D, D)": "inputs of every size and kind",
+        "w_o (D, D), a head's number, how many heads -> (D, D)": DRAWN,
     },
     hints=(
         "The heads lie side by side in the input of W^0: which rows does one head multiply with?",
@@ -463,7 +461,7 @@ POOL = Exercise(
     clauses={
         "for each sentence of a batch": "three sentences",
         "the mean of the vectors at which the mask is True": "padding in front",
-        "vectors (B, T, D), mask (B, T) boolean -> (B, D)": "inputs of every size and kind",
+        "vectors (B, T, D), mask (B, T) boolean -> (B, D)": DRAWN,
     },
     hints=(
         "How many tokens does the mean of a short sentence run over?",
@@ -519,7 +517,7 @@ def averages_everything(vectors, mask):
 
 
 @POOL.mistake("You left padding out of the sum but not of the count: divide by mask.sum.")
-def divides_by_the_padded_length(vectors, mask):
+def divides_by_the_paddedstretch(vectors, mask):
     return (vectors * mask[..., None]).sum(axis=1) / mask.shape[1]
 
 
@@ -574,9 +572,7 @@ SEARCH = Exercise(
         "vectors of any length": "lengths do not count",
         "the numbers of the `k` paragraphs with the largest cosine": "the best five of thirteen",
         "the best first": "all of them",
-        "query (D,), paragraphs (N, D) -> a list of k row numbers": (
-            "inputs of every size and kind"
-        ),
+        "query (D,), paragraphs (N, D) -> a list of k row numbers": (DRAWN),
     },
     hints=(
         "Which paragraph comes first in the given code? And why does a long vector win?",
@@ -640,12 +636,12 @@ def _(value, query, paragraphs, k):
 @SEARCH.draws
 def _(rng, size):
     N, D = axis(rng, size), axis(rng, min(size, 40))
-    paragraphs = _vectors_of_some_length(rng, (N, D))
+    paragraphs = _vectors_of_somestretch(rng, (N, D))
     if chance(rng, 0.3):
         paragraphs = paragraphs[rng.integers(N, size=N)]  # some of them more than once
     if chance(rng):
         paragraphs = paragraphs * 10.0 ** rng.integers(-30, 5, size=(N, 1))
-    return _vectors_of_some_length(rng, (D,)), paragraphs, 1 + int(rng.integers(N))
+    return _vectors_of_somestretch(rng, (D,)), paragraphs, 1 + int(rng.integers(N))
 
 
 @SEARCH.invariant("lengths do not count", "paragraphs scaled by 1 to 13 come in the same order")
@@ -719,9 +715,9 @@ HALFWAY = Exercise(
     clauses={
         "a vector that has the same cosine with both": "as near to one as to the other",
         "as large as possible": "no vector does better",
-        "Its length is up to you": "the example of the exercise",
-        "do not point in opposite directions": "inputs of every size and kind",
-        "a (D,), b (D,) of any lengths -> (D,)": "inputs of every size and kind",
+        "Its length is up to you": THE_EXAMPLE,
+        "do not point in opposite directions": DRAWN,
+        "a (D,), b (D,) of any lengths -> (D,)": DRAWN,
     },
     hints=(
         "Why does a + b lean towards the longer of the two?",
@@ -779,7 +775,7 @@ def _(value, a, b):
 @HALFWAY.draws
 def _(rng, size):
     D = axis(rng, size)
-    a, b = _vectors_of_some_length(rng, (D,)), _vectors_of_some_length(rng, (D,))
+    a, b = _vectors_of_somestretch(rng, (D,)), _vectors_of_somestretch(rng, (D,))
     if chance(rng, 0.15):  # whole numbers, both
         a, b = (rng.integers(1, 10, size=D) for _ in range(2))
     if chance(rng, 0.1):
@@ -840,7 +836,7 @@ def multiplies(a, b):
 
 
 @HALFWAY.mistake("You divided both by the same length: each vector has its own.")
-def divides_by_one_length(a, b):
+def divides_by_onestretch(a, b):
     return (a + b) / np.linalg.norm(a)
 
 
@@ -855,7 +851,7 @@ def points_away(a, b):
 
 
 @HALFWAY.mistake("You divided each vector by the length of the other one: divide by its own.")
-def divides_by_the_other_length(a, b):
+def divides_by_the_otherstretch(a, b):
     return a / np.linalg.norm(b) + b / np.linalg.norm(a)
 
 
@@ -877,7 +873,7 @@ UNSCALED = Exercise(
         "the attention weights become the softmax of the *unscaled* scores": (
             "scaled attention becomes unscaled attention"
         ),
-        "w_q (D, D), all heads side by side -> (D, D)": "inputs of every size and kind",
+        "w_q (D, D), all heads side by side -> (D, D)": DRAWN,
     },
     hints=(
         "The code will divide each score by √d_k. By what must a query grow to make up for it?",
