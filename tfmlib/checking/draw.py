@@ -1,4 +1,4 @@
-"""Drawing legal inputs for an exercise, the smallest first: sizes, arrays, ids, masks and words.
+"""Drawing legal inputs for an exercise, the smallest first: sizes, arrays, ids, masks, words.
 
 Every function takes a random generator first. NumPy alone, so that a check runs in a browser.
 """
@@ -121,20 +121,6 @@ def ids(rng: Generator, shape: Sequence[int], vocab_size: int) -> np.ndarray:
     """Ids below the size of the vocabulary, with repeats, and often without the largest."""
     top = vocab_size if chance(rng) else max(1, int(rng.integers(1, vocab_size + 1)))
     return rng.integers(0, top, size=tuple(shape))
-
-
-def id_lists(rng: Generator, size: int, vocab_size: int = 13, least: int = 0) -> list[list[int]]:
-    """Lists of ids of different lengths, the longest in any place."""
-    count = axis(rng, size)
-    return [ids(rng, (axis(rng, size, least),), vocab_size).tolist() for _ in range(count)]
-
-
-def sentence(rng: Generator, size: int, words: Sequence[str] = WORDS, least: int = 0) -> str:
-    """Words with repeats, parted by spaces as people type them: one, several, or a new line."""
-    chosen = [choice(rng, words) for _ in range(axis(rng, size, least))]
-    gap = choice(rng, (" ", " ", "  ", "\t", "\n"))
-    text = gap.join(chosen)
-    return f" {text} " if chance(rng, 0.2) else text
 
 
 def text(rng: Generator, size: int, alphabet: str = "abcab ", least: int = 0) -> str:
