@@ -57,6 +57,7 @@ def _run(arguments: list[str] | None) -> int:
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     from tfmlib import __version__
+    from tfmlib.checking import answers_command as answers
     from tfmlib.checking import command as checking
     from tfmlib.grade import command as grade
     from tfmlib.ledger import command as ledger
@@ -68,7 +69,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog=prog, description=__doc__)
     parser.add_argument("--version", action="version", version=f"tfmlib {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True)
-    for room in (ledger, checking, grade, runs):
+    for room in (ledger, checking, answers, grade, runs):
         room.add_command(subparsers)
     options, rest = parser.parse_known_args(arguments)
     unknown = options.take_rest(options, rest) if "take_rest" in options else rest

@@ -4,6 +4,7 @@ import html
 import multiprocessing
 import os
 import re
+import signal
 import sys
 import time
 
@@ -12,7 +13,7 @@ import pytest
 
 from tfmlib import check as learner
 from tfmlib import ref
-from tfmlib.checking import progress, runner
+from tfmlib.checking import callers, progress
 from tfmlib.checking.catalogue import find
 from tfmlib.checking.compare import require_same
 from tfmlib.checking.judge import judge
@@ -43,9 +44,9 @@ def own_progress_file(tmp_path, monkeypatch):
 @pytest.fixture(params=["forked", "same process"])
 def both_runners(request, monkeypatch):
     """Every sentence must be the same where the system has no safe fork."""
-    if request.param == "forked" and not runner.HAS_SAFE_FORK:
+    if request.param == "forked" and not callers.HAS_SAFE_FORK:
         pytest.skip("this system has no safe fork: the same-process runner is the one used")
-    monkeypatch.setattr(runner, "HAS_SAFE_FORK", request.param == "forked")
+    monkeypatch.setattr(callers, "HAS_SAFE_FORK", request.param == "forked")
 
 
 def told(capsys, answer, id=WEIGHTS) -> str:
@@ -121,9 +122,18 @@ def test_an_endless_loop_is_stopped():
     assert all(line.met is None for line in report.lines[1:])
 
 
+@pytest.fixture(params=[signal.default_int_handler, signal.SIG_IGN], ids=["heard", "ignored"])
+def ctrl_c(request):
+    """A job in the background ignores Ctrl-C, and its answers must end all the same."""
+    before = signal.signal(signal.SIGINT, request.param)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("ctrl_c")
 def test_an_endless_loop_in_the_same_process_is_stopped(monkeypatch):
-    monkeypatch.setattr(runner, "HAS_SAFE_FORK", False)
+    monkeypatch.setattr(callers, "HAS_SAFE_FORK", False)
 
     def endless(q, k):
         while True:
@@ -132,7 +142,7 @@ def test_an_endless_loop_in_the_same_process_is_stopped(monkeypatch):
     assert "still running" in judge(find(WEIGHTS), endless, seconds=0.5).problem
 
 
-@pytest.mark.skipif(not runner.HAS_SAFE_FORK, reason="needs a process to end")
+@pytest.mark.skipif(not callers.HAS_SAFE_FORK, reason="needs a process to end")
 @pytest.mark.slow
 def test_a_loop_inside_numpy_is_stopped():
     def endless(q, k):
@@ -143,7 +153,7 @@ def test_a_loop_inside_numpy_is_stopped():
     assert time.monotonic() - start < 30
 
 
-@pytest.mark.skipif(not runner.HAS_SAFE_FORK, reason="needs a process to end")
+@pytest.mark.skipif(not callers.HAS_SAFE_FORK, reason="needs a process to end")
 def test_an_answer_that_ends_its_process_leaves_the_notebook_alive():
     report = judge(find(WEIGHTS), lambda q, k: os._exit(1))
     assert "ended its own process" in report.problem

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from tfmlib import ref
-from tfmlib.checking import runner
+from tfmlib.checking import call, callers
+from tfmlib.checking.call import perform
 from tfmlib.checking.catalogue import find
 from tfmlib.checking.compare import require_same, same
 from tfmlib.checking.exercise import DRAWN
 from tfmlib.checking.judge import judge, refuses
 from tfmlib.checking.outcome import SENTENCES, AnswerError, Outcome, Status
-from tfmlib.checking.runner import perform
 
 WEIGHTS = find("4.3")
 
@@ -111,12 +111,12 @@ def test_an_answer_that_waits_is_not_called_a_loop():
     def sleeps(q, k):
         time.sleep(600)
 
-    if not runner.HAS_SAFE_FORK:
+    if not callers.HAS_SAFE_FORK:
         pytest.skip("in the same process, waiting cannot be told from computing")
     assert judge(WEIGHTS, sleeps, seconds=0.2).outcome is Outcome.WAITED
 
 
-@pytest.mark.skipif(not runner.HAS_SAFE_FORK, reason="needs a process of its own")
+@pytest.mark.skipif(not callers.HAS_SAFE_FORK, reason="needs a process of its own")
 def test_memory_without_end_costs_the_answer_alone():
     report = judge(WEIGHTS, lambda q, k: np.ones(10**12))
     assert report.outcome is Outcome.RAISED
@@ -268,7 +268,7 @@ def test_an_invariant_says_by_how_much_it_is_off():
 
 
 def test_a_reply_survives_the_pipe():
-    reply = runner.decode_reply(perform(lambda q: 1 / 0, (1,)))
+    reply = call.decode_reply(perform(lambda q: 1 / 0, (1,)))
     assert reply.problem is Outcome.RAISED
     assert (reply.raised, reply.message) == ("ZeroDivisionError", "division by zero")
     assert reply.operation.startswith("BINARY_OP")

@@ -41,9 +41,9 @@ def softmax(x):
     "patches tfmlib": WRONG
     + """
 from tfmlib import ref
-from tfmlib.checking import runner, wire
+from tfmlib.checking import call, wire
 ref.softmax = softmax
-runner.perform = lambda answer, args: runner.Reply(value=True)
+call.perform = lambda answer, args: call.Reply(value=True)
 wire.encode = lambda value: b'{"dict": [["passed", true]]}'""",
     "puts false modules in place": WRONG
     + """

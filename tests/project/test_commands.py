@@ -45,7 +45,7 @@ def test_the_version_is_the_librarys():
 def test_help_needs_no_torch_and_names_every_command():
     done = without(("torch", "matplotlib", "tqdm", "num2words", "yaml", "IPython"), "--help")
     assert done.returncode == 0, done.stderr
-    for command in ("exercises", "verify", "grade", "ledger", "train", "translate"):
+    for command in ("exercises", "verify", "answers", "grade", "ledger", "train", "translate"):
         assert f"\n    {command} " in done.stdout
 
 

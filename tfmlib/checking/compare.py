@@ -93,7 +93,7 @@ def _require_same_array(value: Any, due: Any, tolerance: float, magnitude: float
         not is_of_kind(array, expected, is_listed)
         and _close(array, expected, 100 * tolerance, 1e4).all()
     ):
-        raise AnswerError(Outcome.DTYPE, got=array.dtype, expected=expected.dtype)
+        raise AnswerError(Outcome.DTYPE, got=_named(array.dtype), expected=_named(expected.dtype))
     if not close.all():
         where = tuple(int(i) for i in np.argwhere(~close)[0])
         place = f", first at index {list(where)}" if where else ""
@@ -118,6 +118,11 @@ def _close(
     room = tolerance * np.minimum(scale, 1.0) + NOISE * magnitude
     close = np.isclose(array, expected, rtol=tolerance, atol=room, equal_nan=True)
     return np.asarray(close)
+
+
+def _named(dtype: np.dtype[Any]) -> str:
+    """A type's name; the usual integers have 64 bits here and 32 in a page, so they are "int"."""
+    return "int" if dtype == np.dtype(int) else str(dtype)
 
 
 def is_of_kind(array: np.ndarray, expected: np.ndarray, is_listed: bool = False) -> bool:

@@ -16,11 +16,12 @@ import numpy as np
 
 from tfmlib import ref
 from tfmlib.checking import Answer, Args
+from tfmlib.checking.call import Reply, perform
 from tfmlib.checking.catalogue import all_exercises
 from tfmlib.checking.compare import as_array, plain, same_value
 from tfmlib.checking.exercise import Exercise
 from tfmlib.checking.outcome import Outcome
-from tfmlib.checking.runner import Reply, Runner, perform
+from tfmlib.checking.runner import Runner
 from tfmlib.checking.trial import Call, Trial
 from tfmlib.support import notebooks
 

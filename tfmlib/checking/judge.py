@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tfmlib.checking import Answer, Args
+from tfmlib.checking.call import Reply
 from tfmlib.checking.compare import describe, plain, same_value, show
 from tfmlib.checking.diagnose import diagnose, where_to_look
 from tfmlib.checking.exercise import (
@@ -17,7 +18,7 @@ from tfmlib.checking.exercise import (
     require_met,
 )
 from tfmlib.checking.outcome import AnswerError, Outcome, Status
-from tfmlib.checking.runner import SECONDS, Reply, Runner
+from tfmlib.checking.runner import SECONDS, Runner
 from tfmlib.checking.trial import Call, Trial
 from tfmlib.checking.wire import Foreign
 

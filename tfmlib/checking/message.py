@@ -5,9 +5,10 @@ forms cannot come to differ.
 """
 
 import html
-import sys
 from dataclasses import dataclass
 from typing import Any
+
+from tfmlib.checking import host
 
 MARKS = {True: ("✓", "met"), False: ("✗", "not met"), None: ("·", "not reached")}
 # Borders only: text keeps the page's own colour, so it reads in light and in dark.
@@ -53,17 +54,8 @@ class Message:
         )
 
     def show(self) -> None:
-        """Display in a notebook, print elsewhere."""
-        shell = sys.modules.get("IPython") and sys.modules["IPython"].get_ipython()
-        if shell is not None and hasattr(shell, "kernel"):
-            from IPython.display import display
-
-            display(self)  # type: ignore[no-untyped-call]  # IPython's own
-            return
-        try:
-            print(self)
-        except UnicodeEncodeError:  # a console that knows no ✓
-            print(str(self).encode("ascii", "replace").decode())
+        """Show it as the place does in which the answer is checked."""
+        host.current().show(self)
 
 
 def _item_text(item: Item) -> str:

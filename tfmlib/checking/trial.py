@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from tfmlib.checking import Args
+from tfmlib.checking.call import Reply
 from tfmlib.checking.compare import as_array, describe, is_of_kind, plain
 from tfmlib.checking.exercise import Exercise
 from tfmlib.checking.outcome import FINAL, AnswerError, Outcome
-from tfmlib.checking.runner import Reply
 from tfmlib.checking.wire import Foreign, encode
 
 
@@ -24,8 +24,17 @@ class Call:
 
     @property
     def size(self) -> int:
-        """How much there is to read."""
-        return len(encode(self.args))
+        """How much there is to read, and the same on every machine."""
+        return len(encode(_widened(self.args)))
+
+
+def _widened(value: Any) -> Any:
+    """The same values with integers of 64 bits, where the machine's own may have 32."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
+        return value.astype(np.int64)
+    if isinstance(value, list | tuple):
+        return type(value)(_widened(item) for item in value)
+    return value
 
 
 @dataclass

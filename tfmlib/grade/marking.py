@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 
+from tfmlib.checking.call import Reply
 from tfmlib.checking.catalogue import find as find_exercise
 from tfmlib.checking.exercise import Exercise
 from tfmlib.checking.judge import Line, Report, judge_calls
 from tfmlib.checking.outcome import Outcome, Status, tell
-from tfmlib.checking.runner import Reply
 from tfmlib.grade import submissions
 from tfmlib.grade.levels import Limits
 from tfmlib.grade.sandbox import Run

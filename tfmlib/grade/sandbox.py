@@ -21,8 +21,8 @@ from typing import IO, Any, cast
 import numpy as np
 
 from tfmlib.checking import pipe
+from tfmlib.checking.call import DIED, Reply, endless
 from tfmlib.checking.outcome import Outcome
-from tfmlib.checking.runner import DIED, Reply, endless
 from tfmlib.checking.wire import decode, encode
 from tfmlib.grade.levels import Limits
 from tfmlib.grade.stage import hidden_places, visible_places

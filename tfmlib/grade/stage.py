@@ -21,9 +21,10 @@ ALLOWED = (
     *("train.py", "parallel.py", "checkpoint.py", "pretrained.py"),
     *(f"support/{name}.py" for name in ("__init__", "arrays", "files", "tiles")),
     *(f"support/{name}.py" for name in ("validate", "validate_torch")),
-    *(f"checking/{name}.py" for name in ("__init__", "outcome", "pipe", "runner", "wire")),
+    *(f"checking/{name}.py" for name in ("__init__", "call", "outcome", "pipe", "wire")),
     *(f"ledger/{name}.py" for name in ("__init__", "entry", "printed", "probes", "table")),
-    *(f"ledger/{name}.py" for name in ("notes", "notes_cost", "paper", "masked_softmax")),
+    *(f"ledger/{name}.py" for name in ("notes", "notes_cost", "notes_practice", "paper")),
+    *(f"ledger/{name}.py" for name in ("masked_softmax", "norm_training", "published")),
     *(f"ledger/{name}.py" for name in ("handwritten", "slides", "whiteboard")),
 )
 STUBS = ("check.py", "plots.py")  # in place of the real ones

@@ -22,13 +22,14 @@ import numpy as np
 
 from tfmlib import check as recorder  # the stub that stands in its place
 from tfmlib import ref
-from tfmlib.checking import pipe, runner, wire
+from tfmlib.checking import call as one_call
+from tfmlib.checking import pipe, wire
 
 BODY_MAGICS = ("time", "timeit", "capture", "prun")  # the rest of such a cell is Python
 FUNCTIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
 DEFINITIONS = (*FUNCTIONS, ast.Assign, ast.AnnAssign)
 STANDARD = (builtins, sys, os, io, json, struct, time, inspect, linecache)
-GUARDED: tuple[types.ModuleType, ...] = (*STANDARD, np, ref, pipe, runner, wire)
+GUARDED: tuple[types.ModuleType, ...] = (*STANDARD, np, ref, one_call, pipe, wire)
 MOST_TRIES = 4
 CALLS: list[tuple[str, object]] = vars(recorder)["calls"]
 
@@ -105,11 +106,11 @@ class Notebook:
     def finish(self) -> None:
         self.final = dict(self.names)
 
-    def call(self, id: str, number: int, args: tuple) -> runner.Reply:
+    def call(self, id: str, number: int, args: tuple) -> one_call.Reply:
         answer, names = self.tries(id)[number]
         self.names.clear()
         self.names.update(names)
-        return runner.perform(answer, args, frozenset(self.forbidden.get(id, ())))
+        return one_call.perform(answer, args, frozenset(self.forbidden.get(id, ())))
 
 
 def parse(source: str, name: str) -> ast.Module:
