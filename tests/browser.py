@@ -1,8 +1,9 @@
-"""Chromium for the browser tests: find it, or say in one sentence how to get it; open pages in it.
+"""Browsers for the tests: find them, or say how to get them; open pages in Chromium.
 
     python tests/browser.py --install
 
-installs it where that is allowed (apt-get as root or with a sudo that asks nothing).
+installs Chromium and Firefox where that is allowed (apt-get as root or with a sudo that asks
+nothing).
 """
 
 import os
@@ -21,6 +22,9 @@ WINDOWS = (
     "Chromium/Application/chrome.exe",
     "Microsoft/Edge/Application/msedge.exe",
 )
+FIREFOX_NAMES = ("firefox-esr", "firefox")
+FIREFOX_MAC = ("Firefox.app/Contents/MacOS/firefox",)
+FIREFOX_WINDOWS = ("Mozilla Firefox/firefox.exe",)
 # Without them Chromium asks its maker's hosts for updates, or refuses to run as root.
 FLAGS = (
     "--headless",
@@ -37,24 +41,38 @@ HOW_TO_INSTALL = (
     "`sudo apt-get install chromium`; macOS: `brew install --cask chromium`; Windows: Chrome or "
     "Edge), or set TFM_CHROMIUM to its path."
 )
+HOW_TO_INSTALL_FIREFOX = (
+    "Some browser tests need Firefox, and none was found: install it (Debian: `sudo apt-get "
+    "install firefox-esr`; macOS: `brew install --cask firefox`), or set TFM_FIREFOX to its path."
+)
 
 
-def usual_places() -> Iterator[Path]:
+def usual_places(mac: tuple[str, ...], windows: tuple[str, ...]) -> Iterator[Path]:
     """Where a browser may be that is not on the PATH, on macOS and on Windows."""
     for folder in (Path("/Applications"), Path.home() / "Applications"):
-        yield from (folder / app for app in MAC)
+        yield from (folder / app for app in mac)
     for variable in ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA"):
         if os.environ.get(variable):
-            yield from (Path(os.environ[variable]) / program for program in WINDOWS)
+            yield from (Path(os.environ[variable]) / program for program in windows)
+
+
+def find(
+    variable: str, names: tuple[str, ...], mac: tuple[str, ...], windows: tuple[str, ...]
+) -> str | None:
+    """The path of a browser: as the variable has it, on the PATH or in a usual place; or None."""
+    if os.environ.get(variable):
+        return shutil.which(os.environ[variable])
+    on_path = (found for name in names if (found := shutil.which(name)))
+    elsewhere = (str(place) for place in usual_places(mac, windows) if place.is_file())
+    return next(on_path, None) or next(elsewhere, None)
 
 
 def find_chromium() -> str | None:
-    """The path of a Chromium, or None."""
-    if os.environ.get("TFM_CHROMIUM"):
-        return shutil.which(os.environ["TFM_CHROMIUM"])
-    on_path = (found for name in NAMES if (found := shutil.which(name)))
-    elsewhere = (str(place) for place in usual_places() if place.is_file())
-    return next(on_path, None) or next(elsewhere, None)
+    return find("TFM_CHROMIUM", NAMES, MAC, WINDOWS)
+
+
+def find_firefox() -> str | None:
+    return find("TFM_FIREFOX", FIREFOX_NAMES, FIREFOX_MAC, FIREFOX_WINDOWS)
 
 
 def may_apt_get() -> list[str] | None:
@@ -70,18 +88,20 @@ def may_apt_get() -> list[str] | None:
 
 
 def install() -> str:
-    """Install Chromium where it is missing and may be installed; return how that went."""
-    found = find_chromium()
-    if found:
-        return f"Browser for the tests: {found}"
-    prefix = may_apt_get()
-    if prefix is None:
-        return HOW_TO_INSTALL
-    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    for command in (["update", "-qq"], ["install", "-qq", "-y", "chromium"]):
-        subprocess.run([*prefix, "apt-get", *command], env=environment, check=False)
-    found = find_chromium()
-    return f"Installed for the tests: {found}" if found else HOW_TO_INSTALL
+    """Install what is missing and may be installed; return how that went, a line for each."""
+    browsers = (
+        (find_chromium, "chromium", HOW_TO_INSTALL),
+        (find_firefox, "firefox-esr", HOW_TO_INSTALL_FIREFOX),
+    )
+    missing = [package for find_it, package, _ in browsers if not find_it()]
+    prefix = may_apt_get() if missing else None
+    if prefix is not None:
+        environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+        # Each by itself: where one cannot be had, the other still can.
+        for command in (["update", "-qq"], *(["install", "-qq", "-y", one] for one in missing)):
+            subprocess.run([*prefix, "apt-get", *command], env=environment, check=False)
+    found = [(find_it(), how) for find_it, _, how in browsers]
+    return "\n".join(f"Browser for the tests: {path}" if path else how for path, how in found)
 
 
 # --- pages in the browser -------------------------------------------------------------------------

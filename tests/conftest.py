@@ -13,7 +13,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from browser import FLAGS, HOW_TO_INSTALL, find_chromium
+from browser import (
+    FLAGS,
+    HOW_TO_INSTALL,
+    HOW_TO_INSTALL_FIREFOX,
+    find_chromium,
+    find_firefox,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS_TO_BUILD = 600
@@ -107,18 +113,33 @@ def address(book) -> str:
     server.server_close()
 
 
+def found_or_told(path: str | None, how_to_install: str) -> str:
+    if path is None:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(how_to_install)
+    return path
+
+
 @pytest.fixture(scope="session")
 def chromium():
     """A headless Chromium; where there is none, CI fails and a person is told how to get one."""
-    path = find_chromium()
-    if path is None:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(HOW_TO_INSTALL)
+    path = found_or_told(find_chromium(), HOW_TO_INSTALL)
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def firefox(tmp_path_factory):
+    """A headless Firefox as Debian has it, with a profile of its own."""
+    path = found_or_told(find_firefox(), HOW_TO_INSTALL_FIREFOX)
+    from firefox import Firefox
+
+    browser = Firefox(path, tmp_path_factory.mktemp("firefox"))
+    yield browser
+    browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,6 @@
 (function () {
   "use strict";
 
-  // From disk a browser lets no script read another page, so search must list results without excerpts.
-  if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") {
-    DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
-  }
-
   var SCROLLERS =
     'mjx-container[display="true"], mjx-container.tfm-wide, .pst-scrollable-table-container, ' +
     "pre, .cell_output > .output";

@@ -33,3 +33,8 @@ def test_axe_finds_no_violation(book, address, chromium):
     # Where it objects to a table header: a header needs words, a formula alone is none to axe.
     visits = [look_at(chromium, address, name) for name in book.page_names]
     assert not (found := report(visits, "violations")), found
+
+
+def test_axe_finds_no_violation_among_search_results(address, chromium):
+    visit = look_at(chromium, address, "search.html?q=softmax")
+    assert not visit.violations, visit.violations

@@ -41,66 +41,79 @@ def place(request, book, address) -> str:
     return address if request.param == "served" else book.html.as_uri()
 
 
-def found_exercises(page, query: str) -> list[str]:
-    """Ask the search page and return the exercises that it lists."""
+def found(page, query: str, what: str) -> list[str]:
+    """Ask the search page and return the names of the places or exercises that it lists."""
     page.goto(f"{page.url.split('?')[0]}?q={query}")
-    page.locator("#search-results h2").first.wait_for(state="attached")
-    return page.locator("#tfm-found-exercises li").all_inner_texts()
+    page.locator(".tfm-said").wait_for()
+    return page.locator(f"#tfm-found-{what} li > a").all_text_contents()
 
 
 def test_search_finds_an_exercise_by_number_title_and_statement(place, chromium):
     page = open_page(chromium, f"{place}/search.html")
-    assert found_exercises(page, "4.3") == ["Exercise 4.3: Attention weights"]
-    assert found_exercises(page, "exercise+4.3")[0] == "Exercise 4.3: Attention weights"
-    assert found_exercises(page, "attention+weights")[0] == "Exercise 4.3: Attention weights"
-    assert "Exercise 4.5: The factor that keeps scores at variance 1" in found_exercises(
-        page, "unit_scale"
-    )
-    assert "Exercise 8.4: Both together" in found_exercises(page, "masks")  # it says mask
-    assert found_exercises(page, "zyzzyva") == []
+    weights = "Exercise 4.3: Attention weights"
+    assert found(page, "4.3", "exercises") == [weights]
+    assert found(page, "exercise+4.3", "exercises") == [weights]
+    assert found(page, "attention+weights", "exercises")[0] == weights
+    assert found(page, "unit_scale", "exercises") == [
+        "Exercise 4.5: The factor that keeps scores at variance 1"
+    ]
+    assert "Exercise 8.4: Both together" in found(page, "masks", "exercises")  # it says mask
+    assert found(page, "zyzzyva", "exercises") == []
+    assert "Nothing found" in page.locator(".tfm-said").inner_text()
     page.close()
 
 
 def test_search_finds_chapters_sections_and_equations_by_number(place, chromium):
     page = open_page(chromium, f"{place}/search.html")
-    found = page.locator("#tfm-found-places li")
     for query, places in (
         ("4.3", ["Section 4.3: “help me!” by hand", "Equation 4.3"]),
-        ("equation+4.3", ["Equation 4.3"]),
         ("chapter+4", ["Chapter 4: Queries, keys and values"]),
-        ("softmax", []),  # their words Sphinx finds itself
+        ("equation+4.3", ["Equation 4.3"]),
     ):
-        found_exercises(page, query)
-        assert found.all_inner_texts() == places, query
-    found_exercises(page, "equation+4.3")
-    found.get_by_role("link").click()
+        assert found(page, query, "places") == places, query
+    page.locator("#tfm-found-places a").click()
     page.wait_for_url(f"{place}/{CHAPTER}#equation-*")
     assert page.locator(f"[id='{page.url.partition('#')[2]}']").is_visible()
     page.close()
 
 
-def test_excerpts_have_neither_the_note_for_learners_nor_tex(address, chromium):
-    page = open_page(chromium, f"{address}/search.html?q=attention")
-    page.locator(f'#search-results li:has(a[href*="{CHAPTER}"]) p.context').first.wait_for()
-    texts = page.locator("#search-results p.context").all_inner_texts()
-    assert texts
-    assert not [text for text in texts if "Work this chapter" in text or "\\" in text]
+@pytest.mark.parametrize(
+    ("query", "chapter"), [("causal+mask", "08-masks"), ("beam+search", "09-the-decoder")]
+)
+def test_search_leads_to_the_section_with_the_words_around(place, chromium, query, chapter):
+    page = open_page(chromium, f"{place}/search.html?q={query}")
+    best = page.locator("#tfm-found-places li").first
+    assert f"Chapter {int(chapter[:2])}: " in best.locator(".tfm-within").inner_text()
+    marked = " ".join(best.locator(".context mark").all_inner_texts()).lower()
+    assert query.split("+")[1] in marked
+    best.locator("a").click()
+    page.wait_for_url(f"{place}/notebooks/{chapter}.html#*")
+    heading = page.locator(f"section[id='{page.url.partition('#')[2]}'] > h2")
+    expect(heading).to_be_in_viewport()
     page.close()
 
 
-def test_excerpts_keep_the_signs_of_a_formula(address, chromium):
+def test_no_solution_is_found_by_chance(address, chromium):
     page = open_page(chromium, f"{address}/search.html?q=softmax")
-    page.locator('#search-results li:has(a[href*="08-masks"]) p.context').first.wait_for()
-    texts = " ".join(page.locator("#search-results p.context").all_inner_texts())
-    assert "√d_k" in texts
+    addresses = page.locator(".tfm-found a").evaluate_all("links => links.map(a => a.href)")
+    assert len(addresses) > 20
+    assert not [link for link in addresses if "/solutions/" in link]
+    page.close()
+
+
+def test_excerpts_are_prose_with_the_signs_of_a_formula(place, chromium):
+    page = open_page(chromium, f"{place}/search.html?q=softmax")
+    texts = page.locator(".tfm-found .context").all_text_contents()
+    assert any("√d_k" in text for text in texts)
+    assert not [text for text in texts if "Work this chapter" in text or "\\" in text]
+    assert not [text for text in texts if "eq-" in text]
     page.close()
 
 
 def test_results_fit_a_telephone(address, chromium):
     page = open_page(chromium, f"{address}/search.html?q=softmax")
     page.set_viewport_size(TELEPHONE)
-    last = "document.querySelector('#search-results > p').textContent.includes('finished')"
-    page.wait_for_function(last)
+    page.locator("summary", has_text="more").first.click()
     page.evaluate(NEXT_FRAMES)
     assert page.evaluate("document.documentElement.scrollWidth") <= TELEPHONE["width"]
     page.close()
@@ -111,14 +124,6 @@ def test_search_leads_to_the_exercise(place, chromium):
     page.get_by_role("link", name="Exercise 4.3: Attention weights").click()
     page.wait_for_url(f"{place}/{CHAPTER}#ex-4-3")
     assert page.locator("#ex-4-3").is_visible()
-    page.close()
-
-
-def test_search_finds_pages_and_says_nothing_where_only_exercises_are_found(place, chromium):
-    page = open_page(chromium, f"{place}/search.html?q=softmax")
-    page.locator(f'#search-results li a[href*="{CHAPTER}"]').first.wait_for()  # one comes by one
-    assert found_exercises(page, "4.3")
-    assert not page.locator("#search-results").is_visible()
     page.close()
 
 

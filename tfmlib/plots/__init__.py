@@ -5,10 +5,7 @@ touches pyplot, and the reader's own matplotlib settings neither change a pictur
 """
 
 from tfmlib.plots.charts import bars, distribution, lines, loss_curves
-from tfmlib.plots.maps import attention_heads, encoding_map, heat_map, mask_map
-from tfmlib.plots.picture import Picture
-from tfmlib.plots.search import search_tree
-from tfmlib.plots.style import (
+from tfmlib.plots.colours import (
     ACCENT,
     BLOCKED,
     BLUE,
@@ -26,12 +23,13 @@ from tfmlib.plots.style import (
     PURPLE,
     SERIES,
     SIGNED,
-    STYLE,
     VERMILLION,
     WIDTH,
-    house_style,
-    text_colour,
 )
+from tfmlib.plots.maps import attention_heads, encoding_map, heat_map, mask_map
+from tfmlib.plots.picture import Picture
+from tfmlib.plots.search import search_tree
+from tfmlib.plots.style import STYLE, house_style, text_colour
 from tfmlib.plots.transformer import PARTS, architecture
 
 # In the order in which the page "The library" shows them; what it does not show comes last.

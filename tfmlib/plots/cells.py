@@ -12,8 +12,9 @@ from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Colormap, Normalize
 from matplotlib.figure import Figure
 
-from tfmlib.plots.style import BLOCKED, MAGNITUDE, PAPER, SIGNED, text_colour
-from tfmlib.plots.words import drawn_label
+from tfmlib.plots.colours import BLOCKED, MAGNITUDE, PAPER, SIGNED
+from tfmlib.plots.font import drawn_label
+from tfmlib.plots.style import text_colour
 from tfmlib.support.arrays import Array
 
 

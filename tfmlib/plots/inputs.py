@@ -1,13 +1,17 @@
 """What figures are drawn from: arrays, labels and named series, or a sentence that refuses them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
 
+from tfmlib.plots.colours import SERIES
+from tfmlib.plots.words import number_text
 from tfmlib.support.arrays import Array, ArrayLike
 
 Labels = Iterable[object]  # shown as their strings
+Losses = Sequence[float] | Mapping[int, float]  # one for each step, or step: loss
+Lines = Mapping[str, tuple[Array, Array]]  # name: (x, y)
 Values = TypeVar("Values")
 
 
@@ -77,3 +81,65 @@ def as_values(name: str, values: ArrayLike, count: int, what: str) -> Array:
             f"series {name!r} must have {count} values, one for each {what}, but has {len(values)}."
         )
     return values
+
+
+def as_probabilities(values: ArrayLike) -> Array:
+    """Return probabilities as an array; they may leave out the rest of the vocabulary."""
+    array = as_finite(values, 1, "probabilities")
+    if array.min() < 0 or array.sum() > 1.01:  # printed figures are rounded
+        raise ValueError(
+            "probabilities must not be negative and add up to at most 1, but the smallest is "
+            f"{number_text(array.min())} and their sum {array.sum():.4g}; take the softmax."
+        )
+    return array
+
+
+def as_groups(groups: Mapping[str, ArrayLike], count: int) -> dict[str, Array]:
+    """Return the named heights of bars, `count` for each name."""
+    heights = {
+        name: as_values(name, y, count, "label") for name, y in as_series(groups, "groups").items()
+    }
+    if len(heights) > len(SERIES):
+        raise ValueError(
+            f"groups must be at most {len(SERIES)}, but are {len(heights)}; draw two figures."
+        )
+    return heights
+
+
+def as_lines(x: ArrayLike, series: Mapping[str, ArrayLike]) -> Lines:
+    """Return named series over the same x, each as its pair (x, y)."""
+    x = as_finite(x, 1, "x")
+    named = as_series(series, "series").items()
+    return {name: (x, as_values(name, y, len(x), "x")) for name, y in named}
+
+
+def as_curves(curves: Mapping[str, Losses]) -> Lines:
+    """Return losses as lines over their steps."""
+    pairs = {}
+    for name, losses in as_series(curves, "curves").items():
+        values = list(losses.values()) if isinstance(losses, Mapping) else losses
+        numbers = list(losses) if isinstance(losses, Mapping) else range(1, len(losses) + 1)
+        steps = as_finite(numbers, 1, f"the steps of {name!r}")
+        pairs[name] = steps, as_values(name, values, len(steps), "step")
+    return pairs
+
+
+def refuse_logarithms(pairs: Lines, log_x: bool, log_y: bool) -> None:
+    """Refuse a logarithmic axis to lines that come down to zero or below."""
+    for name, (x, y) in pairs.items():
+        if (log_x and x.min() <= 0) or (log_y and y.min() <= 0):
+            raise ValueError(
+                f"series {name!r} must be positive on a logarithmic axis, but comes down to "
+                f"{number_text(x.min() if log_x and x.min() <= 0 else y.min())}; use a linear axis."
+            )
+
+
+def as_mask(mask: ArrayLike) -> Array:
+    """Return a mask as an array of ones, where attention is allowed, and zeros."""
+    array = as_array(mask, 2, "mask")
+    if not np.isin(array, (0, 1)).all():
+        raise ValueError(
+            f"mask must be boolean, True where attention is allowed, but contains "
+            f"{number_text(array[~np.isin(array, (0, 1))][0])}; draw scores with heat_map."
+        )
+    return array

@@ -9,11 +9,13 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from tfmlib.plots.cells import Fit, colour_bar, colour_scale, draw_cells, write_cells
-from tfmlib.plots.inputs import Labels, as_array, as_finite, as_labels
+from tfmlib.plots.colours import ACCENT, BLOCKED, SIGNED, WIDTH
+from tfmlib.plots.inputs import Labels, as_array, as_finite, as_labels, as_mask
 from tfmlib.plots.picture import Picture, titled
-from tfmlib.plots.style import ACCENT, BLOCKED, SIGNED, WIDTH, house_style
-from tfmlib.plots.words import alt_text, listed, number_text, number_texts, quoted
-from tfmlib.support.arrays import Array, ArrayLike, Mask
+from tfmlib.plots.style import house_style
+from tfmlib.plots.told import tell_encoding, tell_heads, tell_heat_map, tell_mask
+from tfmlib.plots.words import alt_text, number_texts
+from tfmlib.support.arrays import ArrayLike
 
 
 @house_style()
@@ -39,7 +41,7 @@ smallest: 0.22 at query “me!”, key “help”.'
     written = values and S <= 10
     bar = 0 if written else 0.6  # the room of the colour bar, where it stands in for the values
     fit = Fit(rows, columns, WIDTH - bar)
-    told = _tell_heat_map(matrix, rows, columns, xlabel, ylabel)
+    told = tell_heat_map(matrix, rows, columns, xlabel, ylabel)
     figure = Picture(
         figsize=(fit.left + fit.width + bar, fit.height + fit.top + 0.35 + 0.25 * bool(title)),
         alt=alt_text(alt, title, told),
@@ -57,31 +59,6 @@ smallest: 0.22 at query “me!”, key “help”.'
     return titled(figure, title)
 
 
-def _tell_heat_map(
-    matrix: Array, rows: list[str], columns: list[str], xlabel: str, ylabel: str
-) -> str:
-    """Say the size of a map and where its largest and smallest entries are."""
-
-    def tell(word: str, value: float) -> str:
-        places = np.argwhere(np.isclose(matrix, value, rtol=1e-9, atol=0))
-        row, column = places[0]
-        many = f" (in {len(places)} cells, the first" if len(places) > 1 else ""
-        at = f"at {ylabel} {quoted(rows[row])}, {xlabel} {quoted(columns[column])}"
-        return f"{word}: {number_text(value)}{many} {at}{')' if many else ''}"
-
-    finite = matrix[np.isfinite(matrix)]
-    T, S = matrix.shape
-    told = f"Heat map of {_size(T, S, ylabel, xlabel)}. "
-    if finite.size == 0:
-        return told + "Every cell is −∞."
-    if finite.min() == finite.max():
-        told += f"Every value is {number_text(finite[0])}"
-    else:
-        told += f"{tell('Largest', finite.max())}; {tell('smallest', finite.min())}"
-    blocked = matrix.size - finite.size
-    return told + (f"; {blocked} cells are −∞." if blocked else ".")
-
-
 @house_style()
 def encoding_map(encoding: ArrayLike, title: str | None = None, alt: str | None = None) -> Picture:
     """Draw positional encodings, one row a position and one column a dimension.
@@ -93,7 +70,7 @@ Sign changes down the positions: 15 in dimension 0, 0 in dimension 1.'
     """
     encoding = as_finite(encoding, 2, "encoding")  # (T, D)
     T, D = encoding.shape
-    figure = Picture(figsize=(WIDTH, 3.4), alt=alt_text(alt, title, _tell_encoding(encoding)))
+    figure = Picture(figsize=(WIDTH, 3.4), alt=alt_text(alt, title, tell_encoding(encoding)))
     axes = figure.add_subplot()
     colours = matplotlib.colormaps[SIGNED]
     largest = max(1.0, np.abs(encoding).max())
@@ -104,22 +81,6 @@ Sign changes down the positions: 15 in dimension 0, 0 in dimension 1.'
     axes.set(xlabel="dimension", ylabel="position")
     colour_bar(figure, mesh, axes).set_ticks([-largest, 0, largest])
     return titled(figure, title)
-
-
-def _tell_encoding(encoding: Array) -> str:
-    """Say how fast the first and the last dimension turn."""
-    T, D = encoding.shape
-
-    def turns(j: int) -> str:
-        signs = np.sign(encoding[:, j])
-        signs = signs[signs != 0]
-        return f"{(signs[1:] != signs[:-1]).sum()} in dimension {j}"
-
-    low, high = number_text(encoding.min()), number_text(encoding.max())
-    return (
-        f"Map of {T} positional encodings of {D} dimensions, values from {low} to {high}. "
-        f"Sign changes down the positions: {', '.join(turns(j) for j in sorted({0, D - 1}))}."
-    )
 
 
 @house_style()
@@ -139,16 +100,11 @@ def mask_map(
     'Mask of 3 rows (query) by 3 columns (key): 6 of 9 pairs are allowed. \
 No query sees a later key.'
     """
-    mask = as_array(mask, 2, "mask")  # (T, S)
-    if not np.isin(mask, (0, 1)).all():
-        raise ValueError(
-            f"mask must be boolean, True where attention is allowed, but contains "
-            f"{number_text(mask[~np.isin(mask, (0, 1))][0])}; draw scores with heat_map."
-        )
+    mask = as_mask(mask)  # (T, S)
     T, S = mask.shape
     rows, columns = as_labels(rows, T, "rows"), as_labels(columns, S, "columns")
     fit = Fit(rows, columns, WIDTH)
-    told = _tell_mask(mask == 1, columns, xlabel, ylabel)
+    told = tell_mask(mask == 1, columns, xlabel, ylabel)
     figure = Picture(
         figsize=(max(fit.left + fit.width, 2.4), fit.height + fit.top + 0.65 + 0.25 * bool(title)),
         alt=alt_text(alt, title, told),
@@ -165,26 +121,6 @@ No query sees a later key.'
     key = [Patch(facecolor=colour, label=f"{sign} {name}") for colour, sign, name in cells]
     figure.legend(handles=key, loc="outside lower center", ncols=2, handlelength=1.0)
     return titled(figure, title)
-
-
-def _tell_mask(mask: Mask, columns: list[str], xlabel: str, ylabel: str) -> str:
-    """Say how much a mask allows, and which of the usual masks it is."""
-    T, S = mask.shape
-    told = [
-        f"Mask of {_size(T, S, ylabel, xlabel)}: {mask.sum()} of {mask.size} pairs are allowed."
-    ]
-    if mask.all():
-        told += [f"Every {ylabel} sees every {xlabel}."]
-    elif T > 1 and not np.triu(mask, 1).any():
-        told += [f"No {ylabel} sees a later {xlabel}."]
-    unseen = np.flatnonzero(~mask.any(axis=0))
-    if unseen.size and mask.any():
-        names = listed(dict.fromkeys(quoted(columns[j]) for j in unseen))
-        told += [f"Seen by none: {xlabel} {names}."]
-    blind = int((~mask.any(axis=1)).sum())
-    if blind:
-        told += [f"{blind} of the {T} rows {'sees' if blind == 1 else 'see'} nothing."]
-    return " ".join(told)
 
 
 @house_style()
@@ -211,7 +147,7 @@ strongest key takes 1.00 of the weight on average; head 2 is the most even, with
     down = math.ceil(H / across)
     fit = Fit(rows, columns, WIDTH, across, 8.5)
     height = (fit.height + 0.25) * down + fit.top + 0.9 + 0.25 * bool(title)
-    told = _tell_heads(weights, xlabel, ylabel)
+    told = tell_heads(weights, xlabel, ylabel)
     figure = Picture(figsize=(fit.left + fit.width, height), alt=alt_text(alt, title, told))
     colours, norm = colour_scale(weights)
     for h in range(H):
@@ -227,24 +163,3 @@ strongest key takes 1.00 of the weight on average; head 2 is the most even, with
     bar = colour_bar(figure, mesh, figure.axes, orientation="horizontal", shrink=0.6)
     bar.set_label("weight", labelpad=1)
     return titled(figure, title)
-
-
-def _tell_heads(weights: Array, xlabel: str, ylabel: str) -> str:
-    """Say which head is the sharpest and which the most even."""
-    H, T, S = weights.shape
-    peaks = weights.max(axis=-1).mean(axis=-1)  # (H,)
-    sharp, even = int(peaks.argmax()), int(peaks.argmin())
-    told = f"Attention of {H} {'head,' if H == 1 else 'heads, each'} "
-    told += f"{_size(T, S, ylabel, xlabel)}. "
-    if np.isclose(peaks[sharp], peaks[even]):
-        told += f"In {'it' if H == 1 else 'each'} the strongest {xlabel} takes "
-        return told + f"{peaks[0]:.2f} of the weight on average."
-    told += f"Head {sharp + 1} is the sharpest: its strongest {xlabel} takes "
-    told += f"{peaks[sharp]:.2f} of the weight on average; "
-    return told + f"head {even + 1} is the most even, with {peaks[even]:.2f}."
-
-
-def _size(rows: int, columns: int, ylabel: str, xlabel: str) -> str:
-    """Say how large a map is: 2 rows (query) by 1 column (key)."""
-    names = "row" if rows == 1 else "rows", "column" if columns == 1 else "columns"
-    return f"{rows} {names[0]} ({ylabel}) by {columns} {names[1]} ({xlabel})"

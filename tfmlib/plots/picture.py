@@ -12,7 +12,8 @@ from matplotlib.colors import to_hex, to_rgba_array
 from matplotlib.figure import Figure
 from PIL import Image
 
-from tfmlib.plots.style import DARK, DPI, PAPER, house_style
+from tfmlib.plots.colours import DARK, DPI, PAPER
+from tfmlib.plots.style import house_style
 from tfmlib.support.arrays import Array
 
 

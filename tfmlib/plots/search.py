@@ -7,11 +7,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 
+from tfmlib.plots.colours import ACCENT, INK, MUTED, PALE, PAPER, WIDTH
+from tfmlib.plots.font import drawn_label
 from tfmlib.plots.inputs import as_finite, as_series
 from tfmlib.plots.picture import Picture, titled
 from tfmlib.plots.sketch import Sketch
-from tfmlib.plots.style import ACCENT, INK, MUTED, PALE, PAPER, WIDTH, house_style
-from tfmlib.plots.words import alt_text, drawn_label, listed, quoted
+from tfmlib.plots.style import house_style
+from tfmlib.plots.words import alt_text, listed, quoted
 
 END = "<end>"  # a beginning with this as its last word has ended
 ROWS = 5  # as many candidates of a step are drawn

@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch, Polygon
 
-from tfmlib.plots.style import INK, MUTED, ON_ACCENT, PAPER
+from tfmlib.plots.colours import INK, MUTED, ON_ACCENT, PAPER
 
 
 class Sketch:

@@ -8,9 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
+from tfmlib.plots.colours import ACCENT, MAGNITUDE, MUTED, ON_ACCENT, PALE, PAPER
 from tfmlib.plots.picture import Picture, titled
 from tfmlib.plots.sketch import Sketch
-from tfmlib.plots.style import ACCENT, MAGNITUDE, MUTED, ON_ACCENT, PALE, PAPER, house_style
+from tfmlib.plots.style import house_style
 from tfmlib.plots.words import alt_text
 
 # part: (chapter, what it is)

@@ -1,14 +1,12 @@
-"""What figures say: numbers as prose has them, labels as the font can draw them, alt text."""
+"""What figures say: numbers as prose has them, labels that can be seen, alt text."""
 
-import functools
 import math
 import re
 from collections.abc import Iterable
 
 import numpy as np
-from matplotlib.font_manager import findfont, get_font
 
-from tfmlib.support.arrays import ArrayLike
+from tfmlib.support.arrays import Array, ArrayLike
 
 
 def number_text(value: float) -> str:
@@ -33,6 +31,11 @@ def number_texts(values: ArrayLike) -> list[str]:
     return [text.replace("-", "−").replace("inf", "∞") for text in texts]
 
 
+def probability_texts(probabilities: Array) -> list[str]:
+    """Write probabilities with two decimals; what would look like none is "< 0.01"."""
+    return ["< 0.01" if 0 < p < 0.005 else f"{p:.2f}" for p in probabilities]
+
+
 def quoted(label: str) -> str:
     """Put a label in quotation marks, as prose does."""
     return f"“{label}”"
@@ -51,14 +54,8 @@ def alt_text(alt: str | None, title: str | None, told: str) -> str:
     return f"{title.rstrip('.')}. {told}" if title else told
 
 
-def drawn_label(label: str, longest: int = 14) -> str:
-    """Make a label visible: spaces at its ends, line breaks, letters that the font lacks."""
+def visible_label(label: str, longest: int = 14) -> str:
+    """Make a label visible, spaces at its ends and line breaks too, and cut a long one short."""
     label = re.sub("^ +| +$", lambda spaces: "␣" * len(spaces[0]), label)
     label = "".join(c if c.isprintable() else repr(c)[1:-1] for c in label)
-    label = "".join(c if ord(c) in _glyphs() else "□" for c in label)
     return label if len(label) <= longest else label[: longest - 1] + "…"
-
-
-@functools.cache
-def _glyphs() -> frozenset[int]:
-    return frozenset(get_font(findfont("DejaVu Sans")).get_charmap())

@@ -14,6 +14,8 @@ from docutils import nodes
 from myst_parser.sphinx_ext.myst_refs import MystReferenceResolver
 from sphinx_exercise.nodes import is_exercise_node, is_solution_node
 
+from tfmlib.ledger import Grade
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -53,6 +55,12 @@ def register_targets(app: Sphinx, doctree: nodes.document) -> None:
         slugs.setdefault(name, (0, anchor, name))
 
 
+def is_grave(verdict: str, sentence: str) -> bool:
+    """Say whether a badge must warn: an erratum whose sentence names no slight grade."""
+    slight = tuple(f"Erratum ({grade})" for grade in Grade if grade.is_slight)
+    return verdict == "erratum" and not sentence.startswith(slight)
+
+
 def setup(app: Sphinx) -> None:
     app.connect("doctree-read", register_targets)
     resolve = MystReferenceResolver.resolve_myst_ref_doc
@@ -67,7 +75,7 @@ def setup(app: Sphinx) -> None:
         link = parent[index]
         if node.get("title") and isinstance(link, nodes.reference):
             link["reftitle"] = node["title"]
-            if link.astext() == "erratum":
+            if is_grave(link.astext(), node["title"]):
                 link["classes"].append("tfm-erratum")
 
     MystReferenceResolver.resolve_myst_ref_doc = resolve_with_title

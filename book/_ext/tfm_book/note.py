@@ -1,6 +1,7 @@
 """A learner's ways: to the notebook from each chapter, and to the list from each exercise.
 
-The note on top of a chapter says how to work it; its blank notebook lies beside the page. From an
+The note on top of a chapter says how to work it, in the page and in Jupyter; its blank notebook
+lies beside the page. From an
 exercise a link leads to its solution, which the manuscript has, and one to the list of them all.
 """
 
@@ -18,14 +19,26 @@ from .numbering import chapter_number, exercise_number
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
+IN_JUPYTER = """In Jupyter: in your clone of the book, run <code>make lab</code> and open
+<code>{notebook}</code>. Or <a href="{name}" download>download the blank notebook</a> and put it
+into the clone’s <code>notebooks</code> folder first: it needs the book’s library
+<code>tfmlib</code>, and its links lead to files there. An exercise has the same number here and
+there."""
 NOTE = """<div class="tfm-work" role="note">
-<strong>Work this chapter.</strong>
-In your clone of the book, run <code>make lab</code> and open <code>{notebook}</code> in JupyterLab.
-Or <a href="{name}" download>download the blank notebook</a> and put it into the clone’s
-<code>notebooks</code> folder first: it needs the book’s library <code>tfmlib</code>, and its links
-lead to files there. An exercise has the same number here and there.
+<strong>Work this chapter.</strong> {how}
 </div>
 """
+# Closed until asked for: who can work here and now need not read how to install anything.
+BOTH_DOORS = """Here in the page: press <em>Try it here</em> at an exercise or <em>Run</em> at a
+cell. Your answers stay in this browser.
+<details class="tfm-fold"><summary>Work in Jupyter instead, or take your answers there</summary>
+<p>{in_jupyter}</p>
+<p><em>Download as a notebook</em> fills in your answers to this chapter. For all that this browser
+keeps, press <em>Save my answers</em> and run
+<code>python -m tfmlib answers load my-answers.json</code>; what you solve there comes back with
+<code>python -m tfmlib answers save my-answers.json</code> and
+<em>Open saved answers</em>.</p>
+</details>"""
 ALL_EXERCISES = "book/pages/generated/exercises"
 
 
@@ -34,7 +47,11 @@ def add_note(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     if app.builder.format != "html" or chapter_number(docname) is None:
         return
     title = next(doctree.findall(nodes.title))
-    html = NOTE.format(notebook=f"{docname}.ipynb", name=f"{PurePosixPath(docname).name}.ipynb")
+    in_jupyter = IN_JUPYTER.format(
+        notebook=f"{docname}.ipynb", name=f"{PurePosixPath(docname).name}.ipynb"
+    )
+    how = BOTH_DOORS.format(in_jupyter=in_jupyter) if app.has_python else in_jupyter
+    html = NOTE.format(how=how)
     title.parent.insert(title.parent.index(title) + 1, nodes.raw("", html, format="html"))
 
 

@@ -1,126 +1,213 @@
-// Among the search results, what has a number: exercises, by title and by words of the statement, too;
-// chapters, sections and equations by their numbers alone, as Sphinx finds their words itself.
+// Looks for the words of a search in every section and exercise, and shows where they are: a link to
+// the very place, and the words around. window.tfmPlaces comes from a script, so this works from disk.
 (function () {
   "use strict";
 
+  var SHOWN = 10; // the rest is behind a click
+  var AROUND = 80; // characters of an excerpt on each side
+  // What others call a thing that this book calls otherwise.
+  var OTHER_NAMES = { causal: ["look", "ahead"], skip: ["residual"] };
+  var REPEATS = ["Quiz", "Summary", "What comes next"]; // what a section before them is about
+
   // In lower case; a number like 4.3 is one word.
+  var WORD = /\d+(?:\.\d+)*|[\p{L}_][\p{L}\p{N}_]*/gu;
   function words(text) {
-    return text.toLowerCase().match(/\d+(?:\.\d+)*|[\p{L}_][\p{L}\p{N}_]*/gu) || [];
+    return (text || "").toLowerCase().match(WORD) || [];
   }
 
   // A word is found by its beginning, and "masks" by "mask"; a number as a whole or, 4 for 4.3, as a chapter's.
-  function isIn(wanted, text) {
-    var isNumber = /\d/.test(wanted[0]);
-    var stem = isNumber ? wanted : wanted.replace(/(.{3})s$/, "$1");
-    return text.some(function (word) {
-      return isNumber ? word === wanted || word.startsWith(wanted + ".") : word.startsWith(stem);
-    });
+  function fits(wanted, word) {
+    if (/\d/.test(wanted[0])) {
+      return word === wanted || word.startsWith(wanted + ".");
+    }
+    return word.startsWith(wanted.replace(/(.{3})s$/, "$1"));
   }
 
   function areIn(query, text) {
     return query.every(function (wanted) {
-      return isIn(wanted, text);
+      return text.some(fits.bind(null, wanted));
     });
   }
 
-  // 0 for the number itself, 1 for the title, 2 for the statement, 3 for not found.
-  function rank(entry, query) {
-    var title = words(entry.kind + " " + entry.number + " " + entry.title);
-    var all = title.concat(words(entry.statement || ""));
-    if (query.includes(entry.number) && areIn(query, all)) {
+  // Where the words of the query follow each other.
+  function phrases(query, text) {
+    return text.reduce(function (found, _, start) {
+      var isHere = query.every(function (wanted, n) {
+        return start + n < text.length && fits(wanted, text[start + n]);
+      });
+      return isHere ? found.concat(start) : found;
+    }, []);
+  }
+
+  // The more, the better; 0 for not found. Best is a title, then the place that introduces the words.
+  function score(place, query) {
+    var title = words(place.title), text = words(place.text), terms = words(place.terms);
+    if (!areIn(query, title.concat(text, terms, words(place.code)))) {
       return 0;
     }
-    if (entry.kind !== "Exercise") {
-      return 3;
-    }
-    return areIn(query, title) ? 1 : areIn(query, all) ? 2 : 3;
+    var together = phrases(query, text).length;
+    var points =
+      1 +
+      (areIn(query, title) ? 40 : 0) +
+      (phrases(query, title).length ? 20 : 0) +
+      (phrases(query, terms).length ? 20 : 0) +
+      2 * Math.min(together, 15) +
+      (areIn(query, text) ? 2 : 0);
+    // Before the lists and summaries of a thing comes the chapter that explains it.
+    return !place.kind ? points / 2 : REPEATS.includes(place.title) ? points / 4 : points;
   }
 
-  function find(query) {
-    var ranked = window.tfmNumbered.map(function (entry) {
-      return { entry: entry, rank: rank(entry, query) };
+  function hasNumber(place, query) {
+    return query.includes(place.number) && areIn(query, words(place.kind + " " + place.number + " " + place.title));
+  }
+
+  // The words as they are asked for, and as this book says them.
+  function wordings(query) {
+    var other = query.flatMap(function (word) {
+      return OTHER_NAMES[word] || [word];
     });
-    return ranked
-      .filter(function (found) {
-        return found.rank < 3;
-      })
-      .sort(function (one, other) {
-        return one.rank - other.rank;
-      })
-      .map(function (found) {
-        return found.entry;
-      });
+    return other.join() === query.join() ? [query] : [query, other];
   }
 
-  function item(entry) {
-    var link = document.createElement("a");
-    link.href = entry.page + "#" + entry.anchor; // a chapter has none, and begins at the top
-    link.textContent = entry.kind + " " + entry.number + (entry.title ? ": " + entry.title : "");
-    var line = document.createElement("li");
-    line.append(link);
+  // Each place that is found with the wording that finds it, the best first. Who asks for a number means what
+  // has it.
+  function find(query) {
+    var numbered = window.tfmPlaces.filter(function (place) {
+      return hasNumber(place, query);
+    });
+    if (numbered.length) {
+      return numbered.map(function (place) {
+        return { place: place, query: query };
+      });
+    }
+    return window.tfmPlaces
+      .map(function (place) {
+        return wordings(query)
+          .map(function (wording) {
+            return { place: place, query: wording, score: score(place, wording) };
+          })
+          .sort(better)[0];
+      })
+      .filter(function (found) {
+        return found.score > 0;
+      })
+      .sort(better);
+  }
+
+  function better(one, other) {
+    return other.score - one.score;
+  }
+
+  // --- what a reader sees ---
+
+  function element(name, className, children) {
+    var made = document.createElement(name);
+    if (className) {
+      made.className = className;
+    }
+    made.append.apply(made, children);
+    return made;
+  }
+
+  // The text around the words, with the words marked.
+  function excerpt(text, query) {
+    var found = Array.from(text.toLowerCase().matchAll(WORD));
+    var spelt = found.map(function (match) {
+      return match[0];
+    });
+    var first = phrases(query, spelt)[0];
+    if (first === undefined) {
+      first = spelt.findIndex(function (word) {
+        return query.some(function (wanted) {
+          return fits(wanted, word);
+        });
+      });
+    }
+    var middle = first < 0 ? 0 : found[first].index;
+    var from = middle > AROUND ? text.indexOf(" ", middle - AROUND) + 1 : 0;
+    var to = text.indexOf(" ", Math.max(middle, from) + 2 * AROUND);
+    to = to < 0 ? text.length : to;
+    var parts = [from ? "… " : ""], at = from;
+    found.forEach(function (match) {
+      var end = match.index + match[0].length;
+      var isWanted = query.some(function (wanted) {
+        return fits(wanted, match[0]);
+      });
+      if (isWanted && match.index >= from && end <= to) {
+        parts.push(text.slice(at, match.index), element("mark", "", [text.slice(match.index, end)]));
+        at = end;
+      }
+    });
+    parts.push(text.slice(at, to), to < text.length ? " …" : "");
+    return element("p", "context", parts);
+  }
+
+  function name(place) {
+    var number = place.number ? place.kind + " " + place.number : "";
+    return [number, place.title].filter(Boolean).join(": ");
+  }
+
+  function item(found) {
+    var place = found.place;
+    var link = element("a", "", [name(place)]);
+    link.href = place.page + (place.anchor ? "#" + place.anchor : "");
+    var line = element("li", "", [link]);
+    if (place.within) {
+      line.append(" ", element("span", "tfm-within", [place.within]));
+    }
+    if (place.text) {
+      line.append(excerpt(place.text, found.query));
+    }
     return line;
   }
 
-  function show(title, id, entries) {
-    if (!entries.length) {
+  function list(found) {
+    return element("ul", "", found.map(item));
+  }
+
+  function show(title, id, found) {
+    if (!found.length) {
       return;
     }
-    var heading = document.createElement("h2");
-    heading.textContent = title;
-    var list = document.createElement("ul");
-    list.append.apply(list, entries.map(item));
-    var section = document.createElement("section");
+    var section = element("section", "tfm-found", [element("h2", "", [title]), list(found.slice(0, SHOWN))]);
     section.id = id;
-    section.className = "tfm-found";
-    section.append(heading, list);
-    document.getElementById("search-results").before(section);
+    var rest = found.slice(SHOWN);
+    if (rest.length) {
+      section.append(element("details", "", [element("summary", "", [rest.length + " more"]), list(rest)]));
+    }
+    document.getElementById("search-results").append(section);
   }
 
-  // Signs for what TeX spells; a function keeps its name, and any other command is left out.
-  var SIGNS = {
-    sqrt: "√", sum: "∑", prod: "∏", top: "⊤", times: "×", cdot: "·", cdots: "…", dots: "…", ldots: "…", infty: "∞",
-    le: "≤", ge: "≥", ne: "≠", neq: "≠", approx: "≈", "in": "∈", partial: "∂", odot: "⊙", propto: "∝", to: "→",
-    alpha: "α", beta: "β", gamma: "γ", delta: "δ", epsilon: "ε", varepsilon: "ε", theta: "θ", lambda: "λ", mu: "μ",
-    pi: "π", sigma: "σ", tau: "τ", phi: "φ", omega: "ω", Delta: "Δ", Sigma: "Σ", Phi: "Φ",
-    exp: "exp", log: "log", ln: "ln", sin: "sin", cos: "cos", tan: "tan", tanh: "tanh", max: "max", min: "min",
-  };
-
-  function plainFormula(tex) {
-    return tex
-      .replace(/\\(?:begin|end|label|tag)\{[^}]*\}/g, " ")
-      .replace(/\}\s*\{/g, " / ") // the two parts of a fraction
-      .replace(/\\([a-zA-Z]+)\*?/g, function (command, name) {
-        return SIGNS[name] || " ";
-      })
-      .replace(/\\.|[{}&]/g, " ")
-      .replace(/√\s+/g, "√")
-      .replace(/\s+/g, " ")
-      .trim();
+  function say(sentence) {
+    var said = element("p", "tfm-said", [sentence]);
+    said.setAttribute("role", "status");
+    document.getElementById("search-results").append(said);
   }
 
-  // Excerpts are what a reader reads: without the note on top of a chapter, and without TeX's commands.
-  function tidyExcerpts() {
-    var plain = Search.htmlToText;
-    Search.htmlToText = function (html, anchor) {
-      var page = new DOMParser().parseFromString(html, "text/html");
-      page.querySelectorAll(".tfm-work").forEach(function (note) {
-        note.remove();
-      });
-      page.querySelectorAll(".math").forEach(function (formula) {
-        formula.textContent = plainFormula(formula.textContent);
-      });
-      return plain(page.documentElement.outerHTML, anchor);
-    };
+  function count(number, one) {
+    return number + " " + one + (number === 1 ? "" : "s");
   }
 
-  var query = words(new URLSearchParams(location.search).get("q") || "");
-  var found = query.length ? find(query) : [];
-  function isExercise(entry) {
-    return entry.kind === "Exercise";
+  function isExercise(found) {
+    return found.place.kind === "Exercise";
   }
-  tidyExcerpts();
-  show("Exercises", "tfm-found-exercises", found.filter(isExercise));
-  show("Chapters, sections and equations", "tfm-found-places", found.filter(function (entry) {
-    return !isExercise(entry);
-  }));
+
+  var asked = new URLSearchParams(location.search).get("q") || "";
+  var query = words(asked);
+  if (!query.length) {
+    return;
+  }
+  document.querySelector("form.bd-search input").value = asked;
+  var all = find(query);
+  var exercises = all.filter(isExercise);
+  var places = all.filter(function (found) {
+    return !isExercise(found);
+  });
+  say(
+    all.length
+      ? "Found " + count(places.length, "place") + " and " + count(exercises.length, "exercise") + "."
+      : "Nothing found. Try fewer words, or the number of a section, an equation or an exercise."
+  );
+  show("In the book", "tfm-found-places", places);
+  show("Exercises", "tfm-found-exercises", exercises);
 })();
