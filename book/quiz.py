@@ -1,10 +1,12 @@
 """Multiple-choice questions whose right choice is computed.
 
 Each choice says, as a Python expression, under which condition it is right; the question is
-well put when exactly one condition holds. Nobody types in which one.
+well put when exactly one condition holds. Nobody types in which one, or in which order they come.
 """
 
+import hashlib
 import math
+import re
 import string
 from dataclasses import dataclass
 
@@ -12,6 +14,8 @@ import numpy as np
 import yaml
 
 from book.manuscript import Block, ManuscriptError
+
+ON_THE_OTHERS = re.compile(r"^(Both|Neither|All|None)\.?$|\b(of the above|of these)\b")
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,20 @@ def read_quiz(path, block: Block) -> Quiz:
         raise refuse(f"exactly one choice must be right, {sum(c.right for c in read)} are.")
     if len(read) < 3:
         raise refuse(f"expected at least 3 choices, got {len(read)}.")
-    return Quiz(str(question).strip(), tuple(read))
+    return Quiz(str(question).strip(), tuple(shuffled(str(question).strip(), read)))
+
+
+def shuffled(question: str, choices: list[Choice]) -> list[Choice]:
+    """The choices in an order that nobody chose, the same each time; those on the others last.
+
+    A writer's right choices are mostly in the middle. An edit of one choice moves it alone.
+    """
+
+    def place(choice: Choice) -> tuple[bool, str]:
+        digest = hashlib.sha256(f"{question}\n{choice.text}".encode()).hexdigest()
+        return bool(ON_THE_OTHERS.search(choice.text)), digest
+
+    return sorted(choices, key=place)
 
 
 def _names(setup: str) -> dict:

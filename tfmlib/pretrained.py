@@ -7,22 +7,24 @@ learned rows of a table, a second table says to which of two segments a token be
 feed-forward networks use GELU.
 """
 
+import copy
 import importlib.util
 import json
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
+from torch.nn import functional
 
-from tfmlib.model import ACTIVATIONS, EncoderLayer, padding_mask
+from tfmlib.model import ACTIVATIONS, AddNorm, EncoderLayer, padding_mask
 from tfmlib.support import validate, validate_torch
 from tfmlib.tokenizer import BaseTokenizer
 
@@ -159,6 +161,12 @@ class Encoder(nn.Module):
             x = layer(x, mask)
         return x
 
+    def sentence_vectors(self, ids: Tensor) -> Tensor:
+        """One vector per sentence: the mean over its real tokens, brought to length one."""
+        real = (ids != self.config.pad_id)[..., None]  # (B, S, 1)
+        mean = (self(ids) * real).sum(dim=1) / real.sum(dim=1)
+        return functional.normalize(mean)  # (B, D)
+
     def layers(self, ids: Tensor, segments: Tensor | None = None) -> Tensor:
         """The vectors after the embedding and after each layer, to be looked at."""
         states = [self.embed(ids, segments)]  # (B, S, D)
@@ -190,6 +198,60 @@ class Encoder(nn.Module):
         """The padding mask, or None: attention is faster where nothing is hidden."""
         mask = padding_mask(ids, self.config.pad_id)  # (B, 1, S)
         return None if bool(mask.all()) else mask
+
+
+# --- parts switched off ---------------------------------------------------------------------
+
+
+class _NormOnly(AddNorm):
+    """Add and norm without the add."""
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        return self.norm(sublayer(x))
+
+
+def _norm_only(add_norm: AddNorm, d_model: int) -> AddNorm:
+    without_add = _NormOnly(d_model)
+    without_add.norm = add_norm.norm
+    return without_add
+
+
+@torch.no_grad()
+def without(
+    encoder: Encoder,
+    *,
+    positions: bool = False,
+    residuals: bool = False,
+    scaling: bool = False,
+    heads: Iterable[tuple[int, int]] = (),
+) -> Encoder:
+    """A copy of the encoder with parts switched off; a head is a pair (layer, head), from 0.
+
+    >>> encoder = Encoder(EncoderConfig(vocab_size=11, d_model=6, heads=3, d_ff=7, layers=2))
+    >>> encoder = without(encoder, positions=True).eval()
+    >>> one, other = encoder.sentence_vectors(torch.tensor([[5, 7, 3], [3, 5, 7]]))
+    >>> torch.allclose(one, other, atol=1e-6)
+    True
+    """
+    table = encoder.token.weight  # half of the numbers, and never changed: shared
+    changed = copy.deepcopy(encoder, {id(table): table})
+    layers = cast(list[EncoderLayer], list(changed.encoder))
+    K, D = encoder.config.d_k, encoder.config.d_model
+    if positions:
+        changed.position.weight.zero_()
+    for layer in layers:
+        if scaling:  # queries that are √d_k larger undo the division of the scores
+            for queries in (layer.self_attention.qkv.weight, layer.self_attention.qkv.bias):
+                queries[..., :D] *= K**0.5
+        if residuals:
+            layer.add_norm1 = _norm_only(layer.add_norm1, D)
+            layer.add_norm2 = _norm_only(layer.add_norm2, D)
+    for i, head in heads:  # the heads lie side by side in the input of W^0
+        layers[i].self_attention.output.weight[K * head : K * (head + 1)] = 0
+    return changed
+
+
+# --- from the published files ---------------------------------------------------------------
 
 
 def load_encoder(path: str | Path | None = None) -> Encoder:

@@ -67,6 +67,20 @@ def _scaled_to_one(x: Array) -> Array:
     return x / np.where(largest == 0, 1, largest)
 
 
+def score_gradient(counts: ArrayLike, scores: ArrayLike) -> Array:
+    """Differentiate the skip-gram loss, the mean surprise at all counted pairs, by the scores.
+
+    >>> score_gradient([[3, 1]], [[0, 0]])
+    array([[-0.25,  0.25]])
+
+    notes §3.1.
+    """
+    counts, scores = validate.matrix(counts, "counts"), validate.matrix(scores, "scores")  # (V, W)
+    occurrences = counts.sum(axis=1, keepdims=True)  # (V, 1)
+    gradient: Array = (occurrences * softmax(scores) - counts) / counts.sum()
+    return gradient
+
+
 # --- positions ------------------------------------------------------------------------------
 
 
@@ -446,12 +460,17 @@ def feed_forward(
 
 
 def encoder_layer(
-    x: ArrayLike, params: LayerParams, heads: int, mask: ArrayLike | None = None
+    x: ArrayLike,
+    params: LayerParams,
+    heads: int,
+    mask: ArrayLike | None = None,
+    norm_first: bool = False,
 ) -> Array:
     """Apply self-attention and the feed-forward network, each followed by add and norm.
 
     `params` holds the dicts "self_attention" and "feed_forward" (their arguments by name) and,
-    if wanted, "norm1" and "norm2" (gain, bias).
+    if wanted, "norm1" and "norm2" (gain, bias). With `norm_first` a sublayer reads a normed copy
+    of x and the sum is not normed (pre-norm).
 
     >>> zero = {"self_attention": dict.fromkeys(("w_q", "w_k", "w_v", "w_o"), np.zeros((4, 4)))}
     >>> zero["feed_forward"] = dict(w1=np.zeros((4, 7)), b1=None, w2=np.zeros((7, 4)), b2=None)
@@ -461,9 +480,20 @@ def encoder_layer(
     Eq. (16), notes §3.6; Eq. (17), notes §3.7; 2017 paper §3.1.
     """
     validate.has_keys(params, ["self_attention", "feed_forward"], "params")
-    attended = multi_head_attention(x, x, params["self_attention"], heads, mask)
-    x = add_norm(x, attended, **params.get("norm1", {}))
-    return add_norm(x, feed_forward(x, **params["feed_forward"]), **params.get("norm2", {}))
+    x = validate.floats(x, "x", least_ndim=2)
+    norm1, norm2 = params.get("norm1", {}), params.get("norm2", {})
+
+    def attend(x: Array) -> Array:
+        return multi_head_attention(x, x, params["self_attention"], heads, mask)
+
+    def refine(x: Array) -> Array:
+        return feed_forward(x, **params["feed_forward"])
+
+    if norm_first:
+        x = x + attend(layer_norm(x, **norm1))
+        return x + refine(layer_norm(x, **norm2))
+    x = add_norm(x, attend(x), **norm1)
+    return add_norm(x, refine(x), **norm2)
 
 
 def decoder_layer(
@@ -527,3 +557,69 @@ def learning_rate(step: ArrayLike, d_model: int, warmup: int) -> Array | Scalar:
     d_model, warmup = validate.positive(d_model, "d_model"), validate.positive(warmup, "warmup")
     rate: Array | Scalar = d_model**-0.5 * np.minimum(step**-0.5, step * warmup**-1.5)
     return rate
+
+
+# --- before the transformer -----------------------------------------------------------------
+
+
+def rnn_states(x: ArrayLike, w: ArrayLike, u: ArrayLike) -> Array:
+    """Read tokens one after another; return the state after each, tanh(h W + x U).
+
+    >>> rnn_states([[1], [0]], w=[[0, 2], [0, 0]], u=[[0.5, 0]]).round(2)
+    array([[0.46, 0.  ],
+           [0.  , 0.73]])
+
+    notes.
+    """
+    x, w, u = (
+        validate.floats(x, "x", least_ndim=2),
+        validate.matrix(w, "w"),
+        validate.matrix(u, "u"),
+    )
+    validate.same_size(w, 0, "w", w, 1, "w")
+    validate.same_size(x, -1, "x", u, 0, "u")
+    validate.same_size(u, 1, "u", w, 0, "w")
+    inputs = x @ u  # (..., T, F)
+    states = np.empty_like(inputs)
+    h = np.zeros_like(inputs[..., 0, :])  # (..., F)
+    for t in range(inputs.shape[-2]):
+        h = states[..., t, :] = np.tanh(h @ w + inputs[..., t, :])
+    return states
+
+
+def rnn_gradient(states: ArrayLike, w: ArrayLike, u: ArrayLike) -> Array:
+    """Differentiate the last state of a recurrent network by its first token.
+
+    >>> rnn_gradient([[0], [0.5]], w=[[2]], u=[[3]])
+    array([[4.5]])
+
+    notes.
+    """
+    states, w, u = (
+        validate.matrix(a, name) for a, name in ((states, "states"), (w, "w"), (u, "u"))
+    )
+    validate.same_size(states, 1, "states", w, 0, "w")
+    slopes = 1 - states**2  # (T, F): those of tanh
+    gradient = slopes[0, :, None] * u.T  # (F, D)
+    for slope in slopes[1:]:
+        gradient = slope[:, None] * (w.T @ gradient)
+    return gradient
+
+
+def readable(
+    states: ArrayLike, tokens: ArrayLike, new_states: ArrayLike, new_tokens: ArrayLike
+) -> float:
+    """Fit a matrix that reads tokens from states; return the share that it reads from new ones.
+
+    >>> states, tokens = [[1, 0], [0, 1], [1, 1]], [[2], [0], [2]]
+    >>> round(readable(states, tokens, new_states=[[1, 3], [2, 0]], new_tokens=[[3], [4]]), 2)
+    0.96
+
+    notes.
+    """
+    states, tokens = validate.matrix(states, "states"), validate.matrix(tokens, "tokens")
+    new_states = validate.matrix(new_states, "new_states")
+    new_tokens = validate.matrix(new_tokens, "new_tokens")
+    reader = np.linalg.lstsq(states, tokens)[0]  # (F, D)
+    missed = new_tokens - new_states @ reader  # (L, D)
+    return float(1 - (missed**2).sum() / (new_tokens**2).sum())

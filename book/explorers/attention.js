@@ -122,8 +122,8 @@
   // What to see in the example, and the verdicts of the ledger on it.
   function note(explorer) {
     const { text, ledger } = explorer.data.presets[explorer.settings.preset];
-    const badge = ({ id, verdict, sentence }) => make("a", {
-      href: inLedger(id), class: `tfm-${verdict}`, "data-key": `${explorer.id}.${id}`,
+    const badge = ({ id, verdict, grave, sentence }) => make("a", {
+      href: inLedger(id), class: grave ? "tfm-erratum" : null, "data-key": `${explorer.id}.${id}`,
       "data-sentence": sentence, "aria-description": sentence,
     }, verdict);
     return [text, ...ledger.flatMap((entry) => [" ", badge(entry)])];

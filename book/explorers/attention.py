@@ -48,7 +48,10 @@ def data() -> dict:
 
 def verdicts(*ids: str) -> list[dict]:
     entries = [ledger.find(id) for id in ids]
-    return [{"id": e.id, "verdict": e.verdict, "sentence": e.sentence} for e in entries]
+    return [
+        {"id": e.id, "verdict": e.verdict, "grave": e.is_grave, "sentence": e.sentence}
+        for e in entries
+    ]
 
 
 def one_head(scores, **more) -> list[dict]:
@@ -75,9 +78,9 @@ def money() -> dict:
     scores = np.log(entry.values("S")) * np.sqrt(d_k)
     return {
         "title": "Show me the money",
-        "text": "The notes print these weights and no scores, so the scores here are made to fit: "
-        "logarithm of the weight, times √d_k. Make d_k small, then large. When does each word see "
-        "only itself, and when everyone alike?",
+        "text": "The notes print these weights and no scores, so the scores here are made to fit "
+        f"at d_k = {d_k}. They stay as they are when you move d_k, which only divides them. Make "
+        "it small, then large. When does each word see only itself, and when everyone alike?",
         "ledger": verdicts(entry.id),
         "keys": ["Show", "me", "the", "money"],
         "heads": one_head(scores.round(DECIMALS)),

@@ -318,7 +318,7 @@
 
   function verdict({ entry }) {
     if (!entry) return null;
-    const kind = entry.verdict === "erratum" ? "tfm-erratum" : null;
+    const kind = entry.grave ? "tfm-erratum" : null;
     const label = `${entry.verdict}: ${entry.id} in the ledger`;
     return make("p", { class: "tfm-verdict" },
       make("a", { href: inLedger(entry.id), class: kind, "aria-label": label }, entry.verdict),

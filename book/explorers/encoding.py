@@ -39,6 +39,7 @@ def told(entry: Entry) -> dict:
         "document": entry.document.capitalize(),
         "claim": entry.claim,
         "verdict": entry.verdict,
+        "grave": entry.is_grave,
         "because": entry.explanation or f"{entry.finding[0].upper()}{entry.finding[1:]}.",
     }
 

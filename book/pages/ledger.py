@@ -1,12 +1,13 @@
 """The page "Every number, checked", made from tfmlib.ledger."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
 from book.pages.chapters import chapter_link
 from tfmlib import ledger
-from tfmlib.ledger import Entry
+from tfmlib.ledger import Entry, Grade
 
 Uses = Mapping[str, Sequence[tuple[str, str]]]  # ledger id -> chapters as (file stem, title)
 
@@ -14,15 +15,35 @@ LEDGER_INTRODUCTION = """\
 # Every number, checked
 
 Four lecture documents stand behind this book: printed notes, handwritten notes, slides and a
-whiteboard. Every number and every claim in them that a computer can try has been tried. This page
-lists them all, with what was printed and what came out.
+whiteboard; and behind these the paper of 2017. This page lists the numbers that they print and the
+claims that a computation of seconds can try, with what was printed and what came out.
 
 {counts}
 
+An erratum has a grade:
+
+{grades}
+
 A printed figure counts as *reproduced* when it is the computed one to half a unit of its last
 printed digit. A whole number among decimals has dropped its zeros: a 1 beside 0.02 means 1.00. No
-verdict was written by hand: each follows from a computation in `tfmlib.ledger`, and
-`python -m tfmlib ledger` shows them again.
+verdict was written by hand: each follows from a computation in `tfmlib.ledger`, and so does each
+grade but *dated*; `python -m tfmlib ledger` shows them again. Claims about trained models were
+tried on one published encoder or on small networks, as each entry says: another model may do
+otherwise.
+
+Some of what the documents say is not on this page:
+
+- what people use: that most language models are transformers (notes), and that most recent ones
+  have rotary positions (slides). That is for a survey to find, not for a computation;
+- what no measurement could refute: that attention imitates how people concentrate, or that after
+  itself a word attends to the next most similar *or important* one (notes);
+- what takes larger models or more time: that layer norm makes a model better in the end (notes).
+  The results of RoFormer and BERT and the whiteboard's list of uses are on the page, but as
+  quotations;
+- how much time is saved by computing all positions at once (notes): that depends on the machine;
+- what cannot be read in the scans;
+- what recurrent networks forget, and how long they take. A computer can try that, and
+  [chapter 0](../../../notebooks/00-why-transformers.ipynb) does so in its text.
 """
 
 MEANINGS = {
@@ -34,6 +55,14 @@ MEANINGS = {
     "data": "an input that others start from",
 }
 
+GRADES = {
+    Grade.CUT: "the right figure, but its last digits were cut off",
+    Grade.DATED: "right when it was written",
+    Grade.IN_PART: "one half of a claim holds, or some cases of it",
+    Grade.WRONG: "something else comes out",
+    Grade.IMPOSSIBLE: "no value of what the document leaves open gives it",
+}
+
 STYLE = Path(__file__).with_suffix(".css")
 
 
@@ -42,7 +71,7 @@ def ledger_page(uses: Uses) -> str:
     entries = ledger.entries().values()
     documents = {entry.id.partition(".")[0]: entry.document for entry in entries}
     parts = [
-        LEDGER_INTRODUCTION.format(counts=_counts()),
+        LEDGER_INTRODUCTION.format(counts=_counts(), grades=_grades()),
         _style(documents),
         _filter("document", documents, "All documents"),
         _filter("verdict", {verdict: verdict for verdict in ledger.VERDICTS}, "All verdicts"),
@@ -64,6 +93,11 @@ def _counts() -> str:
     counts = ledger.counts()
     lines = [f"- **{counts[verdict]} {verdict}**: {MEANINGS[verdict]}" for verdict in counts]
     return f"{sum(counts.values())} entries:\n\n" + "\n".join(lines)
+
+
+def _grades() -> str:
+    found = Counter(entry.grade for entry in ledger.entries().values())
+    return "\n".join(f"- **{found[grade]} {grade}**: {GRADES[grade]}" for grade in Grade)
 
 
 def _filter(name: str, choices: Mapping[str, str], everything: str) -> str:
@@ -104,11 +138,14 @@ def _filter_rules(documents: Mapping[str, str]) -> Iterator[str]:
 
 
 def _card(entry: Entry, chapters: Sequence[tuple[str, str]]) -> str:
-    classes = " ".join(f"ledger-{name}" for name in ("entry", *_classes(entry)))
+    slight = ("slight",) if entry.grade and entry.grade.is_slight else ()
+    classes = " ".join(f"ledger-{name}" for name in ("entry", *_classes(entry), *slight))
+    grade = f' <span class="ledger-grade">{entry.grade}</span>' if entry.grade else ""
     where = f"{entry.document.capitalize()}, {entry.section}"
     lines = [
         f'<article class="{classes}" id="{entry.id}">',
-        f'<h3><code>{entry.id}</code> <span class="ledger-verdict">{entry.verdict}</span></h3>',
+        f'<h3><code>{entry.id}</code> <span class="ledger-verdict">{entry.verdict}</span>'
+        f"{grade}</h3>",
         f'<p class="ledger-where">{escape(where)}</p>',
         f"<p>{escape(entry.claim)}</p>",
         *_facts(entry),

@@ -16,9 +16,9 @@ import tinycss2
 from bs4 import BeautifulSoup
 from PIL import Image
 
-from book._ext.tfm_book import images, numbering, styles
+from book._ext.tfm_book import images, numbering, search, styles
 from conftest import ROOT, build_book
-from tfmlib import __version__
+from tfmlib import __version__, ledger
 
 pytestmark = pytest.mark.book
 
@@ -185,6 +185,8 @@ def test_a_verdict_says_its_sentence_and_leads_to_the_ledger(book):
         assert badge.get("title"), f"{page.name}: {badge} has no sentence"
         path, anchor = linked(page, badge["href"])
         assert anchor in anchors(path)
+        warns = "tfm-erratum" in badge.get("class", [])
+        assert warns == ledger.find(anchor).is_grave, f"{page.name}: {anchor}"
 
 
 def test_a_notebook_leads_back_to_its_page_and_the_page_to_the_notebook(book):
@@ -288,7 +290,7 @@ def test_every_page_reads_in_order_by_its_landmarks(book):
 def test_a_page_loads_no_script_that_has_nothing_to_do_there(book):
     for page in book.chapters:
         scripts = " ".join(tag["src"] for tag in soup(page).find_all("script", src=True))
-        for idle in ("fontawesome", "bootstrap", "searchindex", "searchtools", "thebe", "tabs"):
+        for idle in ("fontawesome", "bootstrap", "search", "thebe", "tabs"):
             assert idle not in scripts, f"{page.name} loads {idle}"
         assert "clipboard" in scripts
 
@@ -322,7 +324,7 @@ def test_a_picture_keeps_every_pixel(tmp_path):
         assert np.array_equal(np.asarray(picture), pixels)
 
 
-@pytest.mark.parametrize("module", [numbering, styles])
+@pytest.mark.parametrize("module", [numbering, search, styles])
 def test_the_examples_of_the_extension_are_true(module):
     result = doctest.testmod(module)
     assert result.attempted > 0

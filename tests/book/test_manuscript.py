@@ -1,6 +1,7 @@
 """The manuscript: what it compiles to, and how it says what is wrong with it."""
 
 import json
+import re
 from pathlib import Path
 
 import nbformat
@@ -322,8 +323,31 @@ choices:
 def test_the_right_choice_of_a_quiz_is_computed(project):
     cells = compiler.learner_notebook(read(project(GOOD + QUIZ))).cells
     text = cells[-1].source
-    assert "B. 4\n✓ **Right.** Count." in text
+    assert "4\n✓ **Right.** Count." in text
     assert text.count("✗ **No.**") == 2
+
+
+def test_the_choices_of_a_quiz_are_shuffled_with_their_explanations(project):
+    orders = set()
+    for n in range(20):
+        quiz = QUIZ.replace("What is 2 + 2?", f"{n}: what is 2 + 2?")
+        text = compiler.learner_notebook(read(project(GOOD + quiz))).cells[-1].source
+        assert text == compiler.learner_notebook(read(project(GOOD + quiz))).cells[-1].source
+        letters = re.findall(r"^:::\{dropdown\} ([A-Z])\. (\d)$", text, re.MULTILINE)
+        assert [letter for letter, _ in letters] == ["A", "B", "C"]
+        orders.add("".join(choice for _, choice in letters))
+        for choice, why in (("3", "One too few."), ("4", "Count."), ("5", "One too many.")):
+            assert re.search(rf"\. {choice}\n. \*\*\w+\.\*\* {why}\n:::", text)
+    assert len(orders) == 6
+
+
+@pytest.mark.parametrize("choice", ["None of these", "Neither.", "All of the above."])
+def test_a_choice_about_the_others_comes_last(project, choice):
+    for n in range(20):
+        quiz = QUIZ.replace("What is 2 + 2?", f"{n}: what is 2 + 2?")
+        quiz = quiz.replace('text: "3"', f'text: "{choice}"')
+        text = compiler.learner_notebook(read(project(GOOD + quiz))).cells[-1].source
+        assert f"C. {choice}\n" in text
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 
 from book import compiler
@@ -82,6 +83,31 @@ def test_every_quiz_has_one_right_choice_and_no_condition_is_typed_in(chapter):
         quiz = read_quiz(chapter.path, block)
         assert all(len(choice.why) > 10 for choice in quiz.choices)
         assert not re.search(r"holds: *[\"']?(True|False)\b[\"']?\s*$", block.source, re.MULTILINE)
+
+
+def unevenness(shares: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Pearson's chi-square of how often each letter is right; `shares` (N, 4), `keys` (..., N)."""
+    expected = shares.sum(axis=0)
+    counts = (keys[..., None] == np.arange(shares.shape[1])).sum(axis=-2)
+    return ((counts - expected) ** 2 / expected).sum(axis=-1)
+
+
+def test_no_letter_is_right_more_often_than_chance_would_have_it():
+    quizzes = [
+        read_quiz(chapter.path, block)
+        for chapter in CHAPTERS
+        for block in chapter.blocks
+        if block.kind == "quiz"
+    ]
+    sizes = np.array([len(quiz.choices) for quiz in quizzes])
+    shares = (np.arange(sizes.max()) < sizes[:, None]) / sizes[:, None]
+    keys = np.array([[choice.right for choice in quiz.choices].index(True) for quiz in quizzes])
+    rng = np.random.default_rng(0)
+    by_chance = unevenness(shares, rng.integers(0, sizes, size=(2000, len(sizes))))
+    assert unevenness(shares, keys) < np.quantile(by_chance, 0.999)
+    # The same questions with half of the keys in one place: it would be noticed.
+    one_place = np.where(np.arange(len(keys)) % 2, keys, 1)
+    assert unevenness(shares, one_place) > np.quantile(by_chance, 0.999)
 
 
 def nbval(path: Path) -> subprocess.CompletedProcess:

@@ -14,7 +14,7 @@ from book.pages import ledger as ledger_pages
 from tfmlib import ledger, ref
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = ("notes", "hand", "slides", "board")
+DOCUMENTS = ("notes", "hand", "slides", "board", "paper")
 
 # --- all of them --------------------------------------------------------------------------------
 
@@ -131,7 +131,7 @@ def test_the_page_can_be_filtered_by_document_and_verdict(page):
             rule = f":has(#only-{name}:checked):has(#only-{verdict}:checked) .ledger-none"
             assert (rule in page) == ((name, verdict) not in present)
     classes = re.findall(
-        r'<article class="ledger-entry ledger-(\S+) ledger-(\S+)" id="(.+)">', page
+        r'<article class="ledger-entry ledger-(\S+) ledger-(\w+)[^"]*" id="(.+)">', page
     )
     assert {id: (name, verdict) for name, verdict, id in classes} == {
         e.id: (e.id.split(".")[0], e.verdict) for e in ledger.entries().values()
@@ -142,6 +142,25 @@ def test_the_page_names_the_counts(page):
     for verdict, count in ledger.counts().items():
         assert f"**{count} {verdict}**" in page
         assert f"{verdict.capitalize()} ({count})" in page
+
+
+def test_an_erratum_shows_its_grade_and_a_slight_one_is_not_shouted(page):
+    for id, card in cards(page).items():
+        entry = ledger.find(id)
+        shown = re.findall(r'<span class="ledger-grade">(.+?)</span>', card)
+        assert shown == ([entry.grade] if entry.grade else [])
+    slight = set(re.findall(r'<article class="[^"]*ledger-slight" id="(.+)">', page))
+    assert slight == {e.id for e in ledger.entries().values() if e.grade and not e.is_grave}
+    assert "hand.pe1" in slight
+    style = ledger_pages.STYLE.read_text("utf-8")
+    assert style.count("--tfm-fail") == style.count(".ledger-erratum:not(.ledger-slight)") == 2
+
+
+def test_the_page_names_every_grade_with_its_count(page):
+    grades = [e.grade for e in ledger.entries().values() if e.grade]
+    for grade in ledger.Grade:
+        assert f"- **{grades.count(grade)} {grade}**: {ledger_pages.GRADES[grade]}" in page
+    assert len(grades) == ledger.counts()["erratum"]
 
 
 def test_ids_used_in_chapters_exist():

@@ -16,7 +16,13 @@ from safetensors.torch import load_file, save_file
 
 from tfmlib import pretrained, ref
 from tfmlib.model import attention_maps
-from tfmlib.pretrained import WordPieceTokenizer, load_encoder, load_tokenizer, split_words
+from tfmlib.pretrained import (
+    WordPieceTokenizer,
+    load_encoder,
+    load_tokenizer,
+    split_words,
+    without,
+)
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 PIECES = (*SPECIAL, "bank", "##er", "##s", "un", "##bank", "##able", "!", "a")
@@ -251,6 +257,69 @@ def test_the_heads_can_be_looked_at(tmp_path):
     assert weights.shape == (1, 3, 4, 4)
     assert weights[..., 3].abs().max() == 0  # nobody looks at padding
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(1, 3, 4))
+
+
+def test_a_sentence_vector_is_the_mean_of_the_real_tokens_with_length_one(tmp_path):
+    encoder = load_encoder(write_folder(tmp_path))
+    with torch.inference_mode():
+        [alone] = encoder(torch.tensor([[2, 5, 3]]))
+        padded = encoder.sentence_vectors(torch.tensor([[2, 5, 3, 0, 0], [2, 12, 5, 7, 3]]))
+    mean = alone.mean(dim=0)
+    torch.testing.assert_close(padded[0], mean / mean.norm(), rtol=0, atol=1e-6)
+
+
+# --- parts switched off ---------------------------------------------------------------------------
+
+IDS = torch.tensor([[2, 5, 6, 12, 3]])
+
+
+def test_what_is_not_switched_off_stays_and_the_given_encoder_too(tmp_path):
+    encoder = load_encoder(write_folder(tmp_path))
+    with torch.inference_mode():
+        before = encoder(IDS)
+        torch.testing.assert_close(without(encoder)(IDS), before, rtol=0, atol=0)
+        for part in ("positions", "residuals", "scaling"):
+            assert (without(encoder, **{part: True})(IDS) - before).abs().max() > 1e-3, part
+        torch.testing.assert_close(encoder(IDS), before, rtol=0, atol=0)
+
+
+def test_without_scaling_the_weights_are_the_softmax_of_the_dot_products(tmp_path):
+    encoder = load_encoder(write_folder(tmp_path))
+    with torch.inference_mode():
+        q, k, _ = encoder.encoder[0].self_attention.project(encoder.embed(IDS), None)
+        expected = (q @ k.transpose(-1, -2)).softmax(dim=-1)
+    found = attention_maps(without(encoder, scaling=True), IDS)["encoder.0.self_attention"]
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
+
+
+def test_without_positions_shuffled_words_give_shuffled_vectors(tmp_path):
+    encoder = without(load_encoder(write_folder(tmp_path)), positions=True)
+    order = [3, 0, 4, 2, 1]
+    with torch.inference_mode():
+        torch.testing.assert_close(
+            encoder(IDS[:, order]), encoder(IDS)[:, order], rtol=0, atol=1e-5
+        )
+
+
+def test_without_residuals_a_layer_forgets_what_it_was_given(tmp_path):
+    encoder = load_encoder(write_folder(tmp_path))
+    layer = without(encoder, residuals=True, heads=[(0, h) for h in range(3)]).encoder[0]
+    with torch.inference_mode():
+        out = layer(encoder.embed(IDS), None)  # no head speaks, and nothing is carried past them
+    torch.testing.assert_close(out, out[:, :1].expand_as(out), rtol=0, atol=1e-5)
+
+
+def test_a_head_that_is_off_is_not_heard_and_the_others_are(tmp_path):
+    encoder = load_encoder(write_folder(tmp_path))
+    whole, changed = encoder.encoder[1], without(encoder, heads=[(1, 1)]).encoder[1]
+    x, matrix = encoder.embed(IDS), whole.self_attention.output.weight
+    K = encoder.config.d_k
+    with torch.inference_mode():
+        heads = attention_maps(whole, x)["self_attention"]
+        _, _, v = whole.self_attention.project(x, None)
+        said = (heads @ v)[:, 1] @ matrix[K : 2 * K]  # by head 1 alone
+        difference = whole.self_attention(x) - changed.self_attention(x)
+    torch.testing.assert_close(difference, said, rtol=0, atol=1e-5)
 
 
 def test_files_of_a_whole_pretraining_model_are_read(tmp_path):

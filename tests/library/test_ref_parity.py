@@ -96,6 +96,17 @@ def cosine_similarity(source):
     yield ref.cosine_similarity(a, b), F.cosine_similarity(a_t, b_t, dim=-1)
 
 
+@parity("score_gradient")
+def score_gradient(source):
+    counts = source.rng.integers(0, 5, (V, S))
+    counts[3] = 0  # a word without neighbours
+    scores, scores_t = source.both(V, S)
+    scores_t.requires_grad_()
+    counts_t = torch.from_numpy(counts)
+    loss = -(counts_t * F.log_softmax(scores_t, dim=-1)).sum() / counts_t.sum()
+    yield ref.score_gradient(counts, scores), torch.autograd.grad(loss, scores_t)[0]
+
+
 def turns(positions, width, dtype=torch.float64):
     """Complex numbers e^(i · position · ω_j), by torch."""
     exponents = torch.arange(0, width, 2, dtype=dtype) / width
@@ -343,9 +354,9 @@ def feed_forward(source):
     yield ref.feed_forward(x, **params), network(x_t)
 
 
-def layer(source, kind):
+def layer(source, kind, **options):
     """Random parameters of a whole layer, ours, and torch's layer that holds the same ones."""
-    module = kind(D, H, FF, dropout=0.0, batch_first=True, dtype=source.torch_dtype)
+    module = kind(D, H, FF, dropout=0.0, batch_first=True, dtype=source.torch_dtype, **options)
     params = {"feed_forward": feed_forward_params(source)}
     copy_feed_forward(module.linear1, module.linear2, params["feed_forward"])
     for ours, theirs in (("self_attention", "self_attn"), ("cross_attention", "multihead_attn")):
@@ -368,6 +379,8 @@ def encoder_layer(source):
     yield ref.encoder_layer(x, params, H), module(x_t)
     padding = torch.from_numpy(~mask).expand(B, S)
     yield ref.encoder_layer(x, params, H, mask), module(x_t, src_key_padding_mask=padding)
+    params, module = layer(source, torch.nn.TransformerEncoderLayer, norm_first=True)
+    yield ref.encoder_layer(x, params, H, norm_first=True), module(x_t)
 
 
 @parity("decoder_layer")
@@ -416,3 +429,40 @@ def learning_rate(source):
         schedule.step()
     ours = ref.learning_rate(np.arange(1, steps + 1), D, warmup)
     yield ours, torch.tensor(rates, dtype=torch.float64)
+
+
+# --- before the transformer ---------------------------------------------------------------------
+
+
+def recurrent(source):
+    """Tokens, W and U, and torch's network with the same weights."""
+    (x, x_t), (w, w_t), (u, u_t) = source.both(B, T, D), source.both(FF, FF), source.both(D, FF)
+    network = torch.nn.RNN(D, FF, bias=False, batch_first=True, dtype=source.torch_dtype)
+    with torch.no_grad():
+        network.weight_hh_l0.copy_(w_t.T)
+        network.weight_ih_l0.copy_(u_t.T)
+    return (x, w, u), (x_t, network)
+
+
+@parity("rnn_states")
+def rnn_states(source):
+    (x, w, u), (x_t, network) = recurrent(source)
+    theirs = network(x_t)[0]
+    yield ref.rnn_states(x, w, u), theirs
+    yield ref.rnn_states(x[1], w, u), theirs[1]
+
+
+@parity("rnn_gradient")
+def rnn_gradient(source):
+    (x, w, u), (x_t, network) = recurrent(source)
+    w, network.weight_hh_l0.data = w / 8, network.weight_hh_l0.data / 8  # not to explode
+    whole = torch.autograd.functional.jacobian(lambda x: network(x)[0][-1], x_t[0])  # (F, T, D)
+    yield ref.rnn_gradient(ref.rnn_states(x[0], w, u), w, u), whole[:, 0]
+
+
+@parity("readable")
+def readable(source):
+    (states, states_t), (tokens, tokens_t) = source.both(FF, T), source.both(FF, D)
+    (new, new_t), (wanted, wanted_t) = source.both(S, T), source.both(S, D)
+    missed = wanted_t - new_t @ torch.linalg.lstsq(states_t, tokens_t).solution
+    yield ref.readable(states, tokens, new, wanted), 1 - (missed**2).sum() / (wanted_t**2).sum()

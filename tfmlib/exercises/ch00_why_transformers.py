@@ -26,6 +26,7 @@ STATES = Exercise(
     answer="rnn_states",
     signature="rnn_states(x, w, u)",
     oracle=_states,
+    stands_for="rnn_states",
     hints=(
         "What does the network know before it has read anything?",
         "h starts at zeros; for each token, h = tanh(h W + x U), and each h is kept.",
@@ -40,7 +41,7 @@ STATES = Exercise(
     clauses={
         "for a whole text": DRAWN,
         "the state after each token": "five tokens of three numbers",
-        "one row a token": "the past does not know the future",
+        "one row per token": "the past does not know the future",
         "(T, D), w (F, F), u (D, F) -> (T, F)": "two tokens of seven numbers",
     },
 )
@@ -170,6 +171,7 @@ READABLE = Exercise(
     answer="readable",
     signature="readable(states, tokens, new_states, new_tokens)",
     oracle=_readable,
+    stands_for="readable",
     hints=(
         "Which matrix M makes states @ M come as near to tokens as possible, and on which "
         "sequences should you test it?",
@@ -496,6 +498,7 @@ GRADIENT = Exercise(
     answer="first_token_gradient",
     signature="first_token_gradient(states, w, u)",
     oracle=_gradient,
+    stands_for="rnn_gradient",
     hints=(
         "A state is tanh of a sum. What is computed last on the way forward: the product with W "
         "or the tanh?",

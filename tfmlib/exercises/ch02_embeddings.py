@@ -289,7 +289,7 @@ COSINES = Exercise(
     clauses={
         "row $i$, column $j$ is the cosine of rows $i$ and $j$": "five rows of different lengths",
         "has no direction: its cosine with everything is 0": "a row of zeros",
-        "be its length $10^{-30}$ or $10^4$": "very short and very long rows",
+        "whether its length is $10^{-30}$ or $10^4$": "very short and very long rows",
         "table (V, D) -> (V, V)": DRAWN,
     },
     hints=(
@@ -561,8 +561,8 @@ COUNTS = Exercise(
         "ids [0, 1, 2, 1] with a window of 1 should give [[0, 1, 0], [1, 0, 2], [0, 2, 0]].",
     ),
     clauses={
-        "how often token $o$ stands": "every pair is counted",
-        "at most `window` places from token $c$": "a window of two",
+        "how often token $o$ occurs": "every pair is counted",
+        "at most `window` positions from token $c$": "a window of two",
         "for one sentence": "a window longer than the text",
         "A position is not its own neighbour": "one token",
         "a word that occurs twice can be near itself": "a word beside itself",
@@ -717,6 +717,7 @@ SCORE_GRADIENT = Exercise(
     answer="score_gradient",
     signature="score_gradient(counts, scores)",
     oracle=_score_gradient,
+    stands_for="score_gradient",
     hints=(
         "Word c takes part in several pairs. How often is its row of predictions added up?",
         "(N_c p - N) / n: row c of the softmax times the number of pairs of c, minus the counts, "
@@ -734,7 +735,7 @@ SCORE_GRADIENT = Exercise(
         "and kind",
         "words without any": "a word that never occurs",
         "compares with small steps in each score": "it predicts a small step",
-        "counts (V, W), a row a word; scores (V, W) -> (V, W)": DRAWN,
+        "counts (V, W), a row per word; scores (V, W) -> (V, W)": DRAWN,
     },
     coincidences={"argument 1: at most two decimals": "how often is a whole number"},
 )

@@ -238,7 +238,7 @@ WEIGHTS = Exercise(
     },
     hints=(
         "Which product of q and k holds the dot product of every query with every key?",
-        "softmax(q @ k.T / sqrt(d_k)), where d_k is the length of one key.",
+        "softmax(q @ k.T / sqrt(d_k)), where d_k is the number of entries of one key.",
         "q is (T, K), k is (S, K); the scores and the weights are (T, S).",
     ),
     example=Example(
@@ -297,7 +297,7 @@ def _scores(q, k):
     return q @ k.swapaxes(-1, -2)  # also of a batch, for exercises that inherit these mistakes
 
 
-@WEIGHTS.mistake("You did not divide by √d_k: the scores grow with the length of the vectors.")
+@WEIGHTS.mistake("You did not divide by √d_k: the scores grow with the number of entries.")
 def forgets_to_scale(q, k):
     return ref.softmax(_scores(q, k))
 
@@ -307,7 +307,9 @@ def divides_by_d_k(q, k):
     return ref.softmax(_scores(q, k) / q.shape[-1])
 
 
-@WEIGHTS.mistake("You divided by the root of the number of keys: d_k is the length of one key.")
+@WEIGHTS.mistake(
+    "You divided by the root of the number of keys: d_k counts the entries of one key."
+)
 def scales_by_the_number_of_keys(q, k):
     return ref.softmax(_scores(q, k) / np.sqrt(k.shape[-2]))
 
@@ -456,7 +458,7 @@ UNIT_SCALE = Exercise(
     signature="unit_scale(d_k, q_variance, k_variance)",
     oracle=_unit_scale,
     clauses={
-        "Prove it for any": DRAWN,
+        "Extend it to any": DRAWN,
         "so that the result has variance 1": "simulated scores get variance 1",
         "independent with mean 0 and the given variances": "queries that vary more",
         "The check simulates it": "simulated scores get variance 1",

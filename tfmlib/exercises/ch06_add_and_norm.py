@@ -1,4 +1,4 @@
-"""Chapter 6: the way around a sublayer, scaling, layer norm and its slope, norm before or after."""
+"""Chapter 6: skip connections, scaling, layer norm and its slope, norm before or after."""
 
 import numpy as np
 
@@ -41,7 +41,7 @@ def _stack(x, matrices):
 
 STACK = Exercise(
     id="6.1",
-    title="A stack with a way around",
+    title="A stack with skip connections",
     answer="residual_stack",
     signature="residual_stack(x, matrices)",
     oracle=_stack,
@@ -55,8 +55,9 @@ STACK = Exercise(
         "x = [[1, 2]] and one identity matrix should give [[2, 4]].",
     ),
     clauses={
-        r"sends $X$ through $X \leftarrow X + XW$": "sublayers of zeros change nothing",
-        "for each matrix $W$ in turn": "a stack is its parts one after the other",
+        "multiplies what it is given by its matrix, from the right": "two layers",
+        "each layer has a skip connection of its own": "sublayers of zeros change nothing",
+        "The first matrix belongs to the bottom layer": "a stack is its parts one after the other",
         "x (T, D), matrices (L, D, D)": DRAWN,
         "L may be 0": "no layer at all",
     },
@@ -74,7 +75,8 @@ def _(rng, size):
 
 
 @STACK.invariant(
-    "sublayers of zeros change nothing", "with zero matrices the input goes all the way around"
+    "sublayers of zeros change nothing",
+    "with zero matrices only the skip connections are left, and they carry x as it is",
 )
 def _(answer):
     return same(answer(_x, np.zeros((11, 5, 5))), _x)
@@ -116,7 +118,7 @@ def sums_with_einsum(x, matrices):
     return stream
 
 
-@STACK.mistake("There is no way around: you replaced x by x W. Add it to x.")
+@STACK.mistake("There is no skip connection: you replaced x by x W. Add it to x.")
 def replaces_x(x, matrices):
     for matrix in matrices:
         x = x @ matrix
@@ -138,7 +140,7 @@ def runs_in_parallel(x, matrices):
     return x + sum(x @ matrix for matrix in matrices)
 
 
-@STACK.mistake("You went around the whole stack once: go around each layer.")
+@STACK.mistake("You put one skip connection around the whole stack: each layer has its own.")
 def goes_around_everything(x, matrices):
     return x + replaces_x(x, matrices)
 
@@ -275,8 +277,10 @@ def passes_down_with_einsum(gradient, jacobians):
     return gradient
 
 
-@BOTTOM.mistake("The way around is missing: the gradient also passes beside each layer, g + Jᵀ g.")
-def forgets_the_way_around(gradient, jacobians):
+@BOTTOM.mistake(
+    "The skip connection is missing: the gradient also goes around each layer, g + Jᵀ g."
+)
+def forgets_the_skip(gradient, jacobians):
     for jacobian in jacobians[::-1]:
         gradient = jacobian.T @ gradient
     return gradient
@@ -297,10 +301,10 @@ def forgets_the_transpose(gradient, jacobians):
 
 
 @BOTTOM.mistake(
-    "You led the gradient around the whole stack once: it has a way around every layer."
+    "You led the gradient around the whole stack once: every layer has its own skip connection."
 )
 def goes_around_once(gradient, jacobians):
-    return gradient + forgets_the_way_around(gradient, jacobians)
+    return gradient + forgets_the_skip(gradient, jacobians)
 
 
 @BOTTOM.mistake(
@@ -768,7 +772,8 @@ def _(answer):
 
 
 @SQUARE.invariant(
-    "rows come out standard", "each row of the normed 3 by 3 table has a variance of 0.99 or more"
+    "rows come out standard",
+    "each row of the normalised 3 by 3 table has a variance of 0.99 or more",
 )
 def _(answer):
     variance = ref.layer_norm(_square(answer, 3)).var(axis=1).min()
@@ -872,7 +877,8 @@ SLOPE = Exercise(
         "x = [1, -1] gives [1, -1] however large it is, so J should be [[0, 0], [0, 0]].",
     ),
     clauses={
-        "Prove {eq}`eq-norm-jacobian` on paper and write it": "five features",
+        "Derive the three terms on paper and write their sum": "five features",
+        r"whose entry $i, j$ is $\partial y_i / \partial x_j$": "it predicts a small step",
         "without gain and bias": "it predicts a small step",
         "The check compares with small steps": "it predicts a small step",
         "x (D,)": DRAWN,
@@ -899,7 +905,7 @@ def _(rng, size):
 
 @SLOPE.invariant(
     "it predicts a small step",
-    "moving a feature by 1e-6 moves the normed vector by the Jacobian's column times 1e-6",
+    "moving a feature by 1e-6 moves the normalised vector by the Jacobian's column times 1e-6",
 )
 def _(answer):
     x, step = 3 * numbers(626, 7), 1e-6
@@ -943,7 +949,7 @@ def forgets_the_deviation(x, eps):
     return (np.eye(len(x)) - 1 / len(x)) / np.sqrt(x.var() + eps)
 
 
-@SLOPE.mistake("You took x yᵀ for y yᵀ: it is the normed vector that stands there twice.")
+@SLOPE.mistake("You took x yᵀ for y yᵀ: it is the normalised vector that occurs twice.")
 def mixes_x_and_y(x, eps):
     y = ref.layer_norm(x, eps=eps)
     return (np.eye(len(x)) - 1 / len(x) - np.outer(x, y) / len(x)) / np.sqrt(x.var() + eps)
@@ -1005,13 +1011,13 @@ def _pre(x, w1, b1, w2, b2):
 
 PRE = Exercise(
     id="6.7",
-    title="Find the bug: a way around that is none",
+    title="Find the bug: a pre-norm layer",
     answer="pre_norm_layer",
     signature="pre_norm_layer(x, w1, b1, w2, b2)",
     oracle=_pre,
     hints=(
         "If the feed-forward network gives zeros, what should come out, and what does?",
-        "x + FFN(LayerNorm(x)): the norm stands on the branch, not on the way around.",
+        "x + FFN(LayerNorm(x)): the norm belongs to the branch, not to the skip connection.",
         "x (T, D), w1 (D, F), b1 (F,), w2 (F, D), b2 (D,); the result is (T, D).",
     ),
     example=Example(
@@ -1069,7 +1075,7 @@ def _(answer):
 
 @PRE.invariant(
     "the branch does not see the scale of x",
-    "ten times x, less ten times what the way around brings, is the same branch",
+    "ten times x, less what the skip connection brings, is the same branch",
 )
 def _(answer):
     branch = np.asarray(answer(_row, *_ffn)) - _row
@@ -1097,8 +1103,8 @@ def goes_word_by_word(x, w1, b1, w2, b2):
 
 
 @PRE.mistake(
-    "This is still the bug: x was overwritten by its norm, so the way around passes through the "
-    "norm. Keep x as it is and norm only what enters the branch."
+    "This is still the bug: x was overwritten by its norm, so the skip connection passes through "
+    "the norm. Keep x as it is and normalise only what enters the branch."
 )
 def keeps_the_bug(x, w1, b1, w2, b2):
     x = ref.layer_norm(x)
@@ -1110,8 +1116,8 @@ def norms_after(x, w1, b1, w2, b2):
     return ref.layer_norm(x + ref.feed_forward(x, w1, b1, w2, b2))
 
 
-@PRE.mistake("The way around is missing: add x.")
-def loses_the_way_around(x, w1, b1, w2, b2):
+@PRE.mistake("The skip connection is missing: add x.")
+def loses_the_skip(x, w1, b1, w2, b2):
     return ref.feed_forward(ref.layer_norm(x), w1, b1, w2, b2)
 
 
@@ -1120,22 +1126,22 @@ def loses_the_norm(x, w1, b1, w2, b2):
     return x + ref.feed_forward(x, w1, b1, w2, b2)
 
 
-@PRE.mistake("You normed what leaves the branch: norm what enters it.")
+@PRE.mistake("You normalised what leaves the branch: normalise what enters it.")
 def norms_the_branch(x, w1, b1, w2, b2):
     return x + ref.layer_norm(ref.feed_forward(x, w1, b1, w2, b2))
 
 
-@PRE.mistake("You normed twice, before the branch and after the sum: before is enough.")
+@PRE.mistake("You normalised twice, before the branch and after the sum: before is enough.")
 def norms_twice(x, w1, b1, w2, b2):
     return ref.layer_norm(x + ref.feed_forward(ref.layer_norm(x), w1, b1, w2, b2))
 
 
-@PRE.mistake("You normed each feature over the words: layer norm takes each word by itself.")
+@PRE.mistake("You normalised each feature over the words: layer norm takes each word by itself.")
 def norms_columns(x, w1, b1, w2, b2):
     return x + ref.feed_forward(ref.batch_norm(x), w1, b1, w2, b2)
 
 
-@PRE.mistake("You added the normed x besides x: the way around carries x alone.")
+@PRE.mistake("You added the normalised x besides x: the skip connection carries x alone.")
 def adds_both(x, w1, b1, w2, b2):
     normed = ref.layer_norm(x)
     return x + normed + ref.feed_forward(normed, w1, b1, w2, b2)

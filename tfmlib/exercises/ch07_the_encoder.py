@@ -1,7 +1,6 @@
 """Chapter 7: the feed-forward network, a whole encoder layer, a stack of them, and their size."""
 
 import math
-from bisect import bisect_left, bisect_right
 
 import numpy as np
 
@@ -1005,13 +1004,19 @@ def counts_matrices_only(d_model, d_ff):
 
 def _fitting_vocabularies(rest, d_model, millions):
     """By looking for the two totals among those of all sizes."""
+    lowest, highest = millions * 10**6 - 500_000, millions * 10**6 + 500_000
+    most = (millions + 1) * 10**6
+    first = _first_size(lambda V: rest + V * d_model >= lowest, most)
+    return [first, _first_size(lambda V: rest + V * d_model > highest, most) - 1]
 
-    def total(V):
-        return rest + V * d_model
 
-    sizes, middle = range((millions + 1) * 10**6), millions * 10**6
-    lowest = bisect_left(sizes, middle - 500_000, key=total)
-    return [lowest, bisect_right(sizes, middle + 500_000, key=total) - 1]
+def _first_size(is_enough, most):
+    """Not by `bisect`: it takes no number above 2³¹ where addresses have 32 bits, as in a page."""
+    least = 0
+    while least < most:
+        middle = (least + most) // 2
+        least, most = (least, middle) if is_enough(middle) else (middle + 1, most)
+    return least
 
 
 FIT = Exercise(

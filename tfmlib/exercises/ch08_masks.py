@@ -44,7 +44,7 @@ PADDING = Exercise(
     clauses={
         "the boolean mask": "two sentences of five",
         "allows every key but the padding": "padding that is not 0",
-        "one row a sentence": "it fits the scores",
+        "one row per sentence": "it fits the scores",
         "ids (..., S), integers -> (..., 1, S)": DRAWN,
         "True where allowed": "two sentences of five",
     },
@@ -269,7 +269,7 @@ MASKED = Exercise(
     clauses={
         "Write {eq}`eq-notes-18` for a boolean mask": "five tokens, look-ahead mask",
         "The mask broadcasts against the scores": "a batch with padding",
-        "A query that may use nothing shall get zeros": "a query that may use nothing",
+        "A query that may use nothing gets zeros": "a query that may use nothing",
         "q (..., T, K), k (..., S, K), v (..., S, D)": DRAWN,
         "mask broadcasts to (..., T, S), True where allowed": "one mask for a whole batch",
     },
@@ -624,7 +624,7 @@ def hides_itself(ids, pad_id):
     return (ids != pad_id)[..., None, :] & np.tri(ids.shape[-1], k=-1, dtype=bool)
 
 
-@BOTH.mistake("You let a padded place see itself: padding is hidden from every query.")
+@BOTH.mistake("You let a padded position see itself: padding is hidden from every query.")
 def shows_padding_to_itself(ids, pad_id):
     T = ids.shape[-1]
     both = (ids != pad_id)[..., None, :] & np.tri(T, dtype=bool)
@@ -813,7 +813,7 @@ ROOT = Exercise(
         "of 16.",
     ),
     clauses={
-        "Derive {eq}`eq-implied-root` from the softmax": "two scores at d_k = 49",
+        r"Derive $\sqrt{d_k}$ from the softmax": "two scores at d_k = 49",
         "two unscaled scores of a row and their weights": "a pair out of a longer row",
         "takes the softmax with your root and looks whether the weights come back": (
             "the weights come back"

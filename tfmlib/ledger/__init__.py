@@ -1,4 +1,4 @@
-"""The ledger: what four lecture documents claim, computed again.
+"""The ledger: what four lecture documents and the 2017 paper claim, computed again.
 
 python -m tfmlib ledger [--json]
 
@@ -6,7 +6,8 @@ An entry's verdict is derived by computing, when it is first asked for:
 reproduced (the printed figure is the computed one, to half a unit of its last digit), erratum (the
 document's own equation gives something else), illustrative (a valid example that no printed input
 determines), quoted (a result of the literature), property (a claim that is tested and holds), data
-(an input that others start from).
+(an input that others start from). An erratum has a grade: cut instead of rounded, dated, true in
+part, wrong, or impossible, if no value of what the document leaves open gives what it prints.
 """
 
 from collections import Counter
@@ -15,15 +16,17 @@ from difflib import get_close_matches
 from functools import cache
 
 from tfmlib.ledger import table
-from tfmlib.ledger.entry import VERDICTS, Entry
+from tfmlib.ledger.entry import VERDICTS, Entry, Grade
 from tfmlib.ledger.handwritten import HAND
-from tfmlib.ledger.notes_cost import NOTES
+from tfmlib.ledger.notes_practice import NOTES
+from tfmlib.ledger.paper import PAPER
 from tfmlib.ledger.slides import SLIDES
 from tfmlib.ledger.whiteboard import BOARD
 
 __all__ = [
     "VERDICTS",
     "Entry",
+    "Grade",
     "as_json",
     "badge",
     "counts",
@@ -31,7 +34,7 @@ __all__ = [
     "find",
 ]
 
-DOCUMENTS = (NOTES, HAND, SLIDES, BOARD)
+DOCUMENTS = (NOTES, HAND, SLIDES, BOARD, PAPER)
 
 
 @cache

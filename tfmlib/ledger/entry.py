@@ -6,12 +6,13 @@ recomputation are compared, a claim is tested, an example is checked for validit
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from tfmlib.ledger.printed import agreeing, decimals, numbers, shown
+from tfmlib.ledger.printed import agreeing, cut_off, decimals, numbers, shown
 from tfmlib.support.arrays import Array
 
 VERDICTS = ("reproduced", "erratum", "illustrative", "quoted", "property", "data")
@@ -21,12 +22,28 @@ Figures = Mapping[str, str]  # label -> numbers as printed; a matrix has its row
 Values = Mapping[str, Array]  # the same labels -> the numbers computed
 
 
+class Grade(StrEnum):
+    """How bad an erratum is, from the lightest to the gravest."""
+
+    CUT = "cut instead of rounded"
+    DATED = "dated"
+    IN_PART = "true in part"
+    WRONG = "wrong"
+    IMPOSSIBLE = "impossible"
+
+    @property
+    def is_slight(self) -> bool:
+        """Whether the document is right but for a last digit, its date or a case left out."""
+        return self in (Grade.CUT, Grade.DATED, Grade.IN_PART)
+
+
 class Trial(NamedTuple):
     """What a test found: whether the claim holds, and a clause for either case."""
 
     holds: bool
     if_so: str
     if_not: str = "the claim was tested and does not hold"
+    in_part: bool = False  # whether a claim that does not hold is right in one half or one case
 
     @property
     def measured(self) -> str:
@@ -43,6 +60,18 @@ def agree(printed: Figures, computed: Values) -> bool:
     if printed.keys() != computed.keys():
         raise ValueError(f"expected values for {[*printed]}, got values for {[*computed]}.")
     return all(agreeing(text, computed[label]).all() for label, text in printed.items())
+
+
+def only_cut(printed: Figures, computed: Values) -> bool:
+    """Say whether every printed figure that disagrees is the computed one, cut off.
+
+    >>> only_cut({"x": "0.9999 0.5"}, {"x": [0.99995, 0.5]}), only_cut({"x": "6.8"}, {"x": [5.59]})
+    (True, False)
+    """
+    return all(
+        (agreeing(text, computed[label]) | cut_off(text, computed[label])).all()
+        for label, text in printed.items()
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +92,8 @@ class Entry:
     used_by: tuple[str, ...] = ()  # ids of entries that start from this one
     summary: Callable[[], str] | None = None  # the clause of the sentence, where figures are many
     explain: Callable[[], str] | None = None  # where the slip comes from
+    impossible: Callable[[], bool] | None = None  # whether no value of what is left open helps
+    dated: bool = False  # whether a claim that fails was right when it was written
     evidence: Callable[[], Mapping[str, str]] | None = None  # label -> what else was found
     places: int | None = None  # decimals of a computed value, where the printed ones are too few
 
@@ -96,9 +127,30 @@ class Entry:
         return verdict if self.trial and self.trial.holds else "erratum"
 
     @cached_property
+    def grade(self) -> Grade | None:
+        """How bad the erratum is; None unless the verdict is one."""
+        if self.verdict != "erratum":
+            return None
+        if self.dated:
+            return Grade.DATED
+        if self.trial and self.trial.in_part:
+            return Grade.IN_PART
+        if self.impossible and self.impossible():
+            return Grade.IMPOSSIBLE
+        if self.printed and self.recompute and only_cut(self.printed, self.computed):
+            return Grade.CUT
+        return Grade.WRONG
+
+    @property
+    def is_grave(self) -> bool:
+        """Whether a reader must be warned: an erratum, and no slight one."""
+        return self.grade is not None and not self.grade.is_slight
+
+    @cached_property
     def sentence(self) -> str:
         """The verdict in one sentence, as a badge's tooltip tells it."""
-        return f"{self.verdict.capitalize()}: {self.finding}."
+        grade = f" ({self.grade})" if self.grade else ""
+        return f"{self.verdict.capitalize()}{grade}: {self.finding}."
 
     @cached_property
     def finding(self) -> str:

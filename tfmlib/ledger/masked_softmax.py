@@ -130,6 +130,11 @@ def inversions() -> list[Inversion]:
     return found
 
 
+def is_impossible() -> bool:
+    """Say whether every scale misses some printed weight by more than rounding."""
+    return bool(closest().deviation > tolerance(WEIGHTS).max())
+
+
 def summary() -> str:
     best = closest()
     return (

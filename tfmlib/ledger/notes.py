@@ -356,6 +356,7 @@ NOTES.add(
     recompute=lambda: {"S'": masked_softmax.closest().weights},
     inputs=("notes.mask-scores",),
     summary=masked_softmax.summary,
+    impossible=masked_softmax.is_impossible,
     explain=masked_softmax.explain,
     evidence=masked_softmax.evidence,
 )

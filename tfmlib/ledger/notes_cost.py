@@ -60,7 +60,7 @@ def peak_bytes(compute: Callable[[], object]) -> int:
 def explain_page_limit() -> str:
     whole, blocked = memory_growth()
     return (
-        "Dated rather than wrong when written: it holds where all n² weights are kept in memory. "
+        "Right when it was written: it holds where all n² weights are kept in memory. "
         "Computed block by block, the same attention needs memory that grows with n alone, so "
         "length costs time and not space; and a decoder that keeps its keys and values does not "
         "compute them again for each new token. Measured at n = 512 and 1,024: twice the length "
@@ -72,6 +72,7 @@ def explain_page_limit() -> str:
     "page-limit",
     "§5",
     "The n² weights limit an input to about a page.",
+    dated=True,
     recompute=lambda: {"memory for twice the length, whole and in blocks": memory_growth()},
     places=0,
     explain=explain_page_limit,
@@ -103,54 +104,23 @@ def memory_growth() -> Array:
 # --- §3 and §4, size ---------------------------------------------------------------------------
 
 
-def six_layers_summary() -> str:
-    base, big = (round(paper.total(size) / 1e6) for size in paper.SIZES)
-    return (
-        f"six and six layers count {base} and {big} million parameters where the 2017 paper prints "
-        f"{' and '.join(paper.PRINTED_MILLIONS.values())}; {len(paper.fitting_both()) or 'no'} "
-        "vocabulary size gives both"
-    )
-
-
-def explain_six_layers() -> str:
-    base, big = (paper.fitting_vocabularies(size) for size in paper.SIZES)
-    layers = {paper.nearest_layers(size) for size in paper.SIZES}
-    depth = "Six and six layers come" if layers == {6} else "Another number of layers comes"
-    return (
-        f"{depth} nearest to the paper's totals. The totals themselves do not follow from its "
-        f"sizes: with {paper.VOCABULARY:,} shared tokens the models count {paper.total('base'):,} "
-        f"and {paper.total('big'):,} parameters. Only a vocabulary of {base[0]:,} to {base[-1]:,} "
-        f"tokens would print as {paper.PRINTED_MILLIONS['base']} million, and only one of "
-        f"{big[0]:,} to {big[-1]:,} as {paper.PRINTED_MILLIONS['big']} million."
-    )
-
-
-def six_layers_evidence() -> dict[str, str]:
-    base, big = (paper.parameters(**size) for size in paper.SIZES.values())
-    rows = {part: f"{base[part]:,} (base), {big[part]:,} (big)" for part in base}
-    rows["total"] = f"{paper.total('base'):,} (base), {paper.total('big'):,} (big)"
-    without = [paper.total(size, biases=False) for size in paper.SIZES]
-    rows["total without biases"] = f"{without[0]:,} (base), {without[1]:,} (big)"
-    rows["vocabulary sizes that fit both printed totals"] = str(len(paper.fitting_both()) or "none")
-    layers = [str(paper.nearest_layers(size)) for size in paper.SIZES]
-    rows["layers whose total comes nearest"] = f"{layers[0]} (base), {layers[1]} (big)"
-    return rows
-
-
-NOTES.add(
+@NOTES.tested(
     "six-layers",
     "§3 and §4",
-    "The original model has six encoder and six decoder layers, and its paper prints its size.",
-    printed={
-        f"{size} model, million parameters": millions
-        for size, millions in paper.PRINTED_MILLIONS.items()
-    },
-    recompute=lambda: {
-        f"{size} model, million parameters": np.array([paper.total(size) / 1e6])
+    "The original model has six encoder and six decoder layers.",
+    evidence=lambda: {
+        f"{size} model, parameters with {layers} and {layers} layers": (
+            f"{paper.total(size, layers=layers):,}, where the paper prints "
+            f"{paper.PRINTED_MILLIONS[size]} million"
+        )
         for size in paper.SIZES
+        for layers in (5, 6, 7)
     },
-    places=1,
-    summary=six_layers_summary,
-    explain=explain_six_layers,
-    evidence=six_layers_evidence,
 )
+def six_layers() -> Trial:
+    nearest = {paper.nearest_layers(size) for size in paper.SIZES}
+    return Trial(
+        nearest == {6},
+        "of all depths from 1 to 24, six and six layers come nearest to the number of parameters "
+        "that the 2017 paper prints, for its base model and for its big one",
+    )

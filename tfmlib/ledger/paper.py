@@ -1,4 +1,4 @@
-"""The parameters of the 2017 paper's two models, counted part by part.
+"""The 2017 paper: the parameters of its two models, counted part by part.
 
 The paper prints totals alone, in millions. Its embedding matrix serves source, target and output.
 """
@@ -6,6 +6,11 @@ The paper prints totals alone, in millions. Its embedding matrix serves source, 
 from math import ceil, floor
 from typing import Any
 
+import numpy as np
+
+from tfmlib.ledger.entry import Document
+
+PAPER = Document("paper", "the 2017 paper")
 VOCABULARY = 37000  # shared byte-pair tokens of the English-German models
 SIZES: dict[str, dict[str, Any]] = {
     "base": {"d_model": 512, "d_ff": 2048},
@@ -81,3 +86,49 @@ def nearest_layers(size: str) -> int:
     """
     printed = 1e6 * int(PRINTED_MILLIONS[size])
     return min(range(1, 25), key=lambda layers: abs(total(size, layers=layers) - printed))
+
+
+def summary() -> str:
+    base, big = (round(total(size) / 1e6) for size in SIZES)
+    return (
+        f"the models count {base} and {big} million parameters where "
+        f"{' and '.join(PRINTED_MILLIONS.values())} are printed; "
+        f"{len(fitting_both()) or 'no'} vocabulary size gives both"
+    )
+
+
+def explain() -> str:
+    base, big = (fitting_vocabularies(size) for size in SIZES)
+    return (
+        f"The totals do not follow from the sizes that the paper gives: with {VOCABULARY:,} shared "
+        f"tokens the models count {total('base'):,} and {total('big'):,} parameters. Only a "
+        f"vocabulary of {base[0]:,} to {base[-1]:,} tokens would print as "
+        f"{PRINTED_MILLIONS['base']} million, and only one of {big[0]:,} to {big[-1]:,} as "
+        f"{PRINTED_MILLIONS['big']} million."
+    )
+
+
+def evidence() -> dict[str, str]:
+    base, big = (parameters(**size) for size in SIZES.values())
+    rows = {part: f"{base[part]:,} (base), {big[part]:,} (big)" for part in base}
+    rows["total"] = f"{total('base'):,} (base), {total('big'):,} (big)"
+    without = [total(size, biases=False) for size in SIZES]
+    rows["total without biases"] = f"{without[0]:,} (base), {without[1]:,} (big)"
+    rows["vocabulary sizes that fit both printed totals"] = str(len(fitting_both()) or "none")
+    return rows
+
+
+PAPER.add(
+    "parameters",
+    "Table 3",
+    "The base model has 65 million parameters, the big model 213 million.",
+    printed={f"{size} model, million parameters": PRINTED_MILLIONS[size] for size in SIZES},
+    recompute=lambda: {
+        f"{size} model, million parameters": np.array([total(size) / 1e6]) for size in SIZES
+    },
+    places=1,
+    summary=summary,
+    explain=explain,
+    evidence=evidence,
+    impossible=lambda: not fitting_both(),
+)

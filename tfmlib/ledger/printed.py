@@ -72,6 +72,18 @@ def agreeing(text: str, computed: ArrayLike) -> Mask:
     return np.where(masked, expected == computed, difference <= tolerance(text))
 
 
+def cut_off(text: str, computed: ArrayLike) -> Mask:
+    """Say of each printed figure whether it is the computed one, cut off after its last digit.
+
+    >>> cut_off("0.9999 0.03", [0.99995, 0.0287])
+    array([ True, False])
+    """
+    units = 10.0 ** np.reshape(decimals(text), numbers(text).shape)
+    finite = np.isfinite(computed) & np.isfinite(numbers(text))
+    whole = np.round(np.where(finite, computed, 0) * units, 9)  # 0.29 · 100 is no 28.999…
+    return finite & (np.trunc(whole) == np.round(np.where(finite, numbers(text), 0) * units))
+
+
 def shown(value: float, places: int) -> str:
     """Write a number with so many decimals, without the sign of a zero.
 
@@ -81,3 +93,12 @@ def shown(value: float, places: int) -> str:
     if np.isinf(value):
         return "-∞" if value < 0 else "∞"
     return f"{round(float(value), places) + 0.0:.{places}f}"
+
+
+def percent(share: float) -> str:
+    """Write a share in whole per cent.
+
+    >>> percent(0.2454)
+    '25 %'
+    """
+    return f"{100 * share:.0f} %"

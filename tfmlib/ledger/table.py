@@ -12,7 +12,7 @@ from tfmlib.ledger.printed import digits
 from tfmlib.support.arrays import ArrayLike
 
 WIDTH = 100
-COLUMNS = (23, 14)  # id and verdict; the finding takes the rest
+COLUMNS = (28, 14)  # id and verdict; the finding takes the rest
 
 
 def text_table(entries: Mapping[str, Entry], counts: Mapping[str, int]) -> str:
@@ -30,8 +30,9 @@ def text_table(entries: Mapping[str, Entry], counts: Mapping[str, int]) -> str:
 
 def _rows(entry: Entry) -> list[str]:
     label = f"{entry.id:<{COLUMNS[0]}}{entry.verdict:<{COLUMNS[1]}}"
+    grade = f"{entry.grade}: " if entry.grade else ""
     return textwrap.wrap(
-        entry.finding, WIDTH, initial_indent=label, subsequent_indent=" " * sum(COLUMNS)
+        grade + entry.finding, WIDTH, initial_indent=label, subsequent_indent=" " * sum(COLUMNS)
     )
 
 
@@ -51,6 +52,7 @@ def _as_dict(entry: Entry) -> dict[str, Any]:
         "printed": {label: digits(text) for label, text in entry.printed.items()},
         "computed": {label: _finite(value) for label, value in entry.computed.items()},
         "verdict": entry.verdict,
+        "grade": entry.grade,
         "sentence": entry.sentence,
         "explanation": entry.explanation,
         "evidence": dict(entry.findings),

@@ -8,7 +8,7 @@ import numpy as np
 from tfmlib import ref
 from tfmlib.ledger.entry import Document, Trial, Values
 from tfmlib.ledger.printed import shown
-from tfmlib.ledger.probes import attention_params, moved, same
+from tfmlib.ledger.probes import attention_params, layer_params, moved, same
 from tfmlib.support.arrays import Array, ArrayLike
 
 BOARD = Document("board", "the whiteboard")
@@ -256,6 +256,60 @@ def context() -> Trial:
         holds,
         "before attention a word has one vector in both of its sentences, after it two",
     )
+
+
+# Each arrow of the whiteboard, with a paper in which a transformer does it.
+DIRECTIONS = {
+    "image → image": "Parmar et al., Image Transformer (arXiv:1802.05751)",
+    "text → image": "Ramesh et al., Zero-Shot Text-to-Image Generation (arXiv:2102.12092)",
+    "image → text": "Cornia et al., Meshed-Memory Transformer (arXiv:1912.08226)",
+    "voice → text": "Radford et al., Whisper (arXiv:2212.04356)",
+    "text → voice": "Li et al., Speech Synthesis with Transformer Network (arXiv:1809.08895)",
+    "diffusion": "Peebles and Xie, Diffusion Models with Transformers (arXiv:2212.09748)",
+}
+
+
+def patches(picture: Array, size: int) -> Array:
+    """Cut a picture into square patches, one row of numbers each.
+
+    >>> patches(np.arange(16).reshape(4, 4), 2)[1]
+    array([2, 3, 6, 7])
+    """
+    height, width = np.array(picture.shape) // size
+    cut = picture.reshape(height, size, width, size).swapaxes(1, 2)
+    return cut.reshape(height * width, size * size)
+
+
+def worked_case() -> dict[str, str]:
+    """A picture and a sound as tokens of one and the same encoder layer."""
+    rng, d_model, rows = np.random.default_rng(89), 6, {}
+    params = layer_params(rng, d_model)
+    picture, sound = rng.normal(size=(12, 15)), rng.normal(size=77)
+    inputs = {
+        "a picture of 12 × 15 pixels": patches(picture, 3),
+        "a sound of 77 samples": sound.reshape(-1, 7),
+    }
+    for name, tokens in inputs.items():
+        x = tokens @ rng.normal(size=(tokens.shape[1], d_model))
+        out = ref.encoder_layer(x, params, 2)
+        rows[name] = (
+            f"{len(tokens)} tokens of {tokens.shape[1]} numbers; the layer turns them into "
+            f"{len(out)} vectors of {out.shape[1]}"
+        )
+    return rows
+
+
+BOARD.add(
+    "modalities",
+    "why transformers",
+    "Transformers turn images, text and voice into each other, in diffusion models, too.",
+    source="the papers beside the uses",
+    summary=lambda: (
+        f"a list of {len(DIRECTIONS)} uses, each with a paper in which a transformer does it; what "
+        "can be shown here is that pictures and sounds become tokens for the same layer"
+    ),
+    evidence=lambda: DIRECTIONS | worked_case(),
+)
 
 
 @BOARD.valid(

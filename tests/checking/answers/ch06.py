@@ -26,7 +26,7 @@ def _network(D=4, F=5, seed=0):
     )
 
 
-# --- 6.1 A stack with a way around ------------------------------------------------------------
+# --- 6.1 A stack with skip connections --------------------------------------------------------
 
 
 @wrong("6.1", on=lambda: (_draw(2, 3), _draw(4, 3, 3)))
@@ -869,7 +869,7 @@ def slope_by_the_product_rule(x, eps):
     return centring / s - np.einsum("i,j->ij", centred, centred) / (D * s**3)
 
 
-# --- 6.7 Find the bug: a way around that is none ----------------------------------------------
+# --- 6.7 Find the bug: a pre-norm layer -------------------------------------------------------
 
 
 @wrong("6.7", on=lambda: (_draw(3, 4), *_network()))
