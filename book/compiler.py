@@ -12,7 +12,9 @@ import hashlib
 import os
 import re
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import nbclient
@@ -20,13 +22,17 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tqdm import tqdm
 
+from book.citations import linked
 from book.manuscript import (
+    FIGURE,
     LEDGER,
+    LEVELS,
     Block,
     Chapter,
     Exercise,
     ManuscriptError,
     blank,
+    figure_numbers,
     read_all,
     solved,
 )
@@ -50,6 +56,8 @@ WAY_BACK = (
     "`make book` builds it."
 )
 NOT_IN_THE_PAGE = "remove-cell"
+# What draws a figure is folded away in the page, and nbval does not compare pictures.
+OF_A_FIGURE = ("hide-input", "nbval-ignore-output")
 
 
 class CompileError(Exception):
@@ -62,6 +70,7 @@ class CompileError(Exception):
 def learner_notebook(chapter: Chapter) -> nbformat.NotebookNode:
     """The chapter with every exercise blank."""
     by_block = {id(e.statement): e for e in chapter.exercises}
+    captioned = {id(one) for one, other in pairwise(chapter.blocks) if other.kind == "caption"}
     answers = {id(e.answer): e for e in chapter.exercises}
     cells: list[nbformat.NotebookNode] = []
     quizzes = 0
@@ -82,7 +91,9 @@ def learner_notebook(chapter: Chapter) -> nbformat.NotebookNode:
             if exercise:
                 cells.append(_answer_cell(exercise, blank(block.source, _forbidden(exercise))))
             else:
-                cells.append(_code_cell(block))
+                cells.append(_code_cell(block, OF_A_FIGURE if id(block) in captioned else ()))
+        elif block.kind == "caption":
+            cells.append(_caption_cell(chapter, block))
     return _notebook(cells)
 
 
@@ -116,8 +127,8 @@ def _solution_cells(chapter: Chapter, exercise: Exercise) -> list[nbformat.Noteb
     slug = exercise.id.replace(".", "-")
     back = f"../notebooks/{chapter.name}.ipynb#cell-id=ex-{slug}"
     heading = f"## Exercise {exercise.id}: {exercise.title}"
-    statement = _with_badges(chapter, exercise.statement, _body(exercise.statement))
-    discussion = _with_badges(chapter, exercise.discussion, exercise.discussion.source)
+    statement = _with_links(chapter, exercise.statement, _body(exercise))
+    discussion = _with_links(chapter, exercise.discussion, exercise.discussion.source)
     return [
         _markdown(
             f"{heading}\n\n{statement}\n\n[Back to the exercise]({back})", cell_id=f"sol-{slug}"
@@ -130,7 +141,7 @@ def _solution_cells(chapter: Chapter, exercise: Exercise) -> list[nbformat.Noteb
 
 def _statement_cell(chapter: Chapter, exercise: Exercise) -> nbformat.NotebookNode:
     slug = exercise.id.replace(".", "-")
-    body = _with_badges(chapter, exercise.statement, _body(exercise.statement))
+    body = _with_links(chapter, exercise.statement, _body(exercise))
     link = f"[Solution](../solutions/{chapter.name}.ipynb#cell-id=sol-{slug})"
     # JupyterLab shows the enumerator; the book takes the number from the label.
     options = f":label: ex-{slug}\n:enumerator: {exercise.id}"
@@ -138,12 +149,13 @@ def _statement_cell(chapter: Chapter, exercise: Exercise) -> nbformat.NotebookNo
     return _markdown(source, cell_id=f"ex-{slug}")
 
 
-def _body(statement: Block) -> str:
-    """An exercise's text without the directive's options."""
-    lines = statement.source.splitlines()
+def _body(exercise: Exercise) -> str:
+    """How hard an exercise is, in words that a screen reader can say, and its text."""
+    lines = exercise.statement.source.splitlines()
     while lines and (lines[0].startswith(":") or not lines[0].strip()):
         lines.pop(0)
-    return "\n".join(lines).strip()
+    text = "\n".join(lines).strip()
+    return f"Difficulty: {exercise.level} of {len(LEVELS)}\n\n{text}"
 
 
 def _opening_cells(chapter: Chapter, block: Block) -> list[nbformat.NotebookNode]:
@@ -157,21 +169,29 @@ def _opening_cells(chapter: Chapter, block: Block) -> list[nbformat.NotebookNode
 
 
 def _prose_cell(chapter: Chapter, block: Block, source: str) -> nbformat.NotebookNode:
-    return _markdown(_with_badges(chapter, block, source))
+    return _markdown(_with_links(chapter, block, source))
 
 
-def _with_badges(chapter: Chapter, block: Block, source: str) -> str:
-    """Replace each {ledger}`id` by a link to the ledger's entry that tells its verdict."""
+def _with_links(chapter: Chapter, block: Block, source: str) -> str:
+    """Make badges, figures' numbers and citations of {ledger}`id`, {fig}`name` and {cite}`key`."""
+
+    def number(match: re.Match) -> str:
+        numbers = figure_numbers(chapter.path.parent)
+        if match["name"] not in numbers:
+            raise LookupError(f"there is no figure {match['name']!r}.")
+        path, number = numbers[match["name"]]
+        # Solutions are in another folder: from there as from here the link leads to the chapter.
+        return f"[Figure {number}](../notebooks/{path.stem}.ipynb#cell-id=fig-{match['name']})"
 
     def badge(match: re.Match) -> str:
         from tfmlib import ledger
 
-        try:
-            return ledger.badge(match["id"])
-        except LookupError as error:
-            raise ManuscriptError(chapter.path, block.line, str(error.args[0])) from error
+        return ledger.badge(match["id"])
 
-    return LEDGER.sub(badge, source)
+    try:
+        return linked(FIGURE.sub(number, LEDGER.sub(badge, source)))
+    except LookupError as error:
+        raise ManuscriptError(chapter.path, block.line, str(error.args[0])) from error
 
 
 def _markdown(
@@ -182,8 +202,17 @@ def _markdown(
     return new_markdown_cell(source, id=cell_id, metadata=metadata)
 
 
-def _code_cell(block: Block) -> nbformat.NotebookNode:
-    metadata = {"tags": block.tags} if block.tags else {}
+def _caption_cell(chapter: Chapter, block: Block) -> nbformat.NotebookNode:
+    """The caption as a paragraph that begins with the figure's number."""
+    number = figure_numbers(chapter.path.parent)[block.title][1]
+    label = f"fig-{block.title}"
+    text = _with_links(chapter, block, block.source.strip())
+    return _markdown(f"({label})=\n**Figure {number}.** {text}", cell_id=label)
+
+
+def _code_cell(block: Block, more_tags: Sequence[str] = ()) -> nbformat.NotebookNode:
+    tags = list(dict.fromkeys([*block.tags, *more_tags]))
+    metadata = {"tags": tags} if tags else {}
     return new_code_cell(block.source, id=_content_id("code", block.source), metadata=metadata)
 
 

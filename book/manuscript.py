@@ -1,8 +1,9 @@
 """Reading a chapter of the manuscript: its cells, its exercises, and what is wrong with it.
 
-A chapter is a MyST notebook. Three directives mean something to the compiler: `{exercise}` is
+A chapter is a MyST notebook. Four directives mean something to the compiler: `{exercise}` is
 followed by a code cell with a solution region and a cell that checks it, `{solution}` holds the
-discussion, `{quiz}` a multiple-choice question. {ledger}`id` becomes a badge.
+discussion, `{quiz}` a multiple-choice question, `{caption} name` follows a cell that draws a
+figure. {ledger}`id` becomes a badge, {fig}`name` a link to a figure by its number.
 """
 
 import re
@@ -15,15 +16,25 @@ import jupytext
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 DIRECTIVE = re.compile(
-    r"^(?P<fence>`{3,}|:{3,})\{(?P<name>exercise|solution|quiz)\} ?(?P<title>.*)$"
+    r"^(?P<fence>`{3,}|:{3,})\{(?P<name>exercise|solution|quiz|caption)\} ?(?P<title>.*)$"
 )
 CODE_CELL = re.compile(r"^(?P<fence>`{3,})\{code-cell\}")
 FENCE = re.compile(r"^(?P<fence>`{3,}|:{3,})(?P<rest>.*)$")
 CHECK = re.compile(r"""^check\(\s*["'](?P<id>[^"']+)["']""", re.MULTILINE)
 LABEL = re.compile(r"^:label: *ex-(?P<chapter>\d+)-(?P<number>\d+) *$", re.MULTILINE)
+LEVEL = re.compile(r"^:level: *(?P<level>.*?) *$", re.MULTILINE)
 LEDGER = re.compile(r"\{ledger\}`(?P<id>[^`]+)`")
+FIGURE = re.compile(r"\{fig\}`(?P<name>[^`]+)`")
+CAPTION = re.compile(r"^`{3,}\{caption\} *(?P<name>.*?) *$", re.MULTILINE)
+FIGURE_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 SOLVES = re.compile(r"^ex-(?P<chapter>\d+)-(?P<number>\d+)$")
 TITLE = re.compile(r"^# (?P<title>.+)$", re.MULTILINE)
+
+LEVELS = {  # how hard an exercise is
+    1: "takes a line or two, with the idea just read",
+    2: "has a catch or combines ideas",
+    3: "is hard: you have to think or to derive",
+}
 
 
 class ManuscriptError(Exception):
@@ -37,7 +48,7 @@ class ManuscriptError(Exception):
 class Block:
     """A cell of the manuscript: prose, code, or one directive that the compiler knows."""
 
-    kind: str  # "prose", "code", "exercise", "solution", "quiz"
+    kind: str  # "prose", "code", "exercise", "solution", "quiz", "caption"
     source: str  # a directive's body without its fences
     line: int
     title: str = ""
@@ -50,6 +61,7 @@ class Exercise:
 
     id: str
     title: str
+    level: int  # how hard it is, one of LEVELS
     statement: Block
     answer: Block | None = None
     check: Block | None = None
@@ -88,6 +100,7 @@ def read(path: Path) -> Chapter:
     for block in blocks:
         if block.kind == "code":
             check_regions(path, block)
+    _check_captions(path, blocks)
     return Chapter(path, blocks, list(_exercises(path, blocks)))
 
 
@@ -98,6 +111,7 @@ def read_all(folder: Path, only: str = "") -> list[Chapter]:
         # An exercise id begins with its chapter's number, so unique numbers make unique ids.
         if one.stem[:2] == other.stem[:2]:
             raise ManuscriptError(other, 1, f"{one.name} has the number {other.stem[:2]} already.")
+    figure_numbers(folder)
     return [read(path) for path in paths if path.stem.startswith(only)]
 
 
@@ -215,6 +229,42 @@ def solved(source: str) -> str:
     return "\n".join(line for line in source.splitlines() if line.strip() not in (BEGIN, END))
 
 
+# --- figures ------------------------------------------------------------------------------------
+
+
+def figure_numbers(folder: Path) -> dict[str, tuple[Path, str]]:
+    """Where each figure of the book is and its number: name -> (chapter, "4.3")."""
+    numbers: dict[str, tuple[Path, str]] = {}
+    for path in sorted(folder.glob("[0-9][0-9]-*.md")):
+        text = path.read_text(encoding="utf-8")
+        for count, caption in enumerate(CAPTION.finditer(text), 1):
+            if caption["name"] in numbers:
+                line = text[: caption.start()].count("\n") + 1
+                sentence = (
+                    f"there is a figure {caption['name']!r} already: name this one otherwise."
+                )
+                raise ManuscriptError(path, line, sentence)
+            numbers[caption["name"]] = (path, f"{int(path.stem[:2])}.{count}")
+    return numbers
+
+
+def _check_captions(path: Path, blocks: list[Block]) -> None:
+    """Refuse a caption without a name, a text or the cell that draws its figure."""
+    for before, block in pairwise([None, *blocks]):
+        if block is None or block.kind != "caption":
+            continue
+        if not FIGURE_NAME.fullmatch(block.title):
+            raise ManuscriptError(
+                path, block.line, f"expected a figure's name like two-banks, got {block.title!r}."
+            )
+        if before is None or before.kind != "code":
+            raise ManuscriptError(
+                path, block.line, "expected the cell that draws the figure right above its caption."
+            )
+        if not block.source.strip():
+            raise ManuscriptError(path, block.line, f"the caption of {block.title} is empty.")
+
+
 # --- exercises ----------------------------------------------------------------------------------
 
 
@@ -250,7 +300,18 @@ def _declared(path: Path, block: Block, before: list[Exercise]) -> Exercise:
         )
     if not block.title:
         raise ManuscriptError(path, block.line, f"exercise {id} has no title.")
-    return Exercise(id, block.title, block)
+    return Exercise(id, block.title, _level(path, block), block)
+
+
+def _level(path: Path, block: Block) -> int:
+    """How hard an exercise is, by its option line."""
+    level = LEVEL.search(block.source)
+    if level is None:
+        raise ManuscriptError(path, block.line, "expected a line ':level: 1', 2 or 3.")
+    if level["level"] not in map(str, LEVELS):
+        line = block.line + 1 + block.source[: level.start()].count("\n")
+        raise ManuscriptError(path, line, f"expected level 1, 2 or 3, got {level['level']!r}.")
+    return int(level["level"])
 
 
 def _add_code(path: Path, block: Block, found: list[Exercise]) -> None:

@@ -121,8 +121,10 @@ MATHEMATICS_IS_SET = f"""async () => {{
 UNSET_FORMULAS = """() => [...document.querySelectorAll('.math')]
     .filter(box => !box.querySelector('mjx-container') || box.querySelector('mjx-merror'))
     .map(box => box.textContent)"""
-# From picture to picture down to the end: each is loaded when the reader comes near it.
+# From picture to picture down to the end: each is loaded when the reader comes near it. A picture
+# in a closed fold is never loaded, so a wait for it would not end: the reader opens them all.
 READ_TO_THE_END = """async () => {
+    for (const fold of document.querySelectorAll('article details')) fold.open = true;
     const shown = [...document.images].filter(image => image.getClientRects().length);
     for (const place of [...shown, document.querySelector('footer.bd-footer')]) {
         place.scrollIntoView();

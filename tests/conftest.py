@@ -175,3 +175,23 @@ def level(request, tmp_path_factory) -> str:
         return choose_level(make_stage(tmp_path_factory.mktemp("stage")), request.module.LIMITS)
     except SystemExit as reason:
         pytest.skip(str(reason))
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """An empty project whose only chapter is the text given to it."""
+    from book import compiler
+
+    for folder in ("chapters", "notebooks", "solutions"):
+        (tmp_path / folder).mkdir()
+    monkeypatch.setattr(compiler, "CHAPTERS", tmp_path / "chapters")
+    monkeypatch.setattr(compiler, "NOTEBOOKS", tmp_path / "notebooks")
+    monkeypatch.setattr(compiler, "SOLUTIONS", tmp_path / "solutions")
+    monkeypatch.setattr(compiler, "write_pages", lambda: None)
+
+    def write(text: str, name: str = "04-doubling.md") -> Path:
+        path = tmp_path / "chapters" / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write

@@ -7,10 +7,10 @@ import re
 from book.pages.chapters import ROOT
 
 LIBRARY = ROOT / "tfmlib"
-PACKAGES = ("plots", "ledger")  # those that a learner calls
+PACKAGES = ("plots", "plots.diagrams", "ledger")  # those that a learner calls
 # What is read first; a module that is not named here comes last.
 ORDER = ("ref", "model", "generate", "tokenizer", "data", "train", "parallel", "checkpoint")
-ORDER += ("pretrained", "plots", "check", "ledger")
+ORDER += ("pretrained", "plots", "plots.diagrams", "check", "ledger")
 # The last paragraph of a docstring, when it names equations or documents.
 SOURCE = re.compile(r"(Eq\.|Table|notes|slides|whiteboard|handwritten|2017 paper)[^\n]*\.$")
 INTRODUCTION = """\
@@ -39,6 +39,7 @@ def modules() -> list[str]:
 
 def _source(name: str) -> str:
     """A module's text: read, not imported, so that the page needs no torch."""
+    name = name.replace(".", "/")
     module, package = LIBRARY / f"{name}.py", LIBRARY / name / "__init__.py"
     return (module if module.is_file() else package).read_text(encoding="utf-8")
 
@@ -62,8 +63,8 @@ def _gathered(package: ast.Module) -> list[ast.FunctionDef | ast.ClassDef]:
     defined, public = {}, []
     for node in package.body:
         if isinstance(node, ast.ImportFrom):
-            path = node.module.removeprefix("tfmlib.").replace(".", "/")
-            defined |= {one.name: one for one in _definitions(ast.parse(_source(path)))}
+            module = node.module.removeprefix("tfmlib.")
+            defined |= {one.name: one for one in _definitions(ast.parse(_source(module)))}
         elif isinstance(node, ast.Assign) and node.targets[0].id == "__all__":
             public = ast.literal_eval(node.value)
     return [defined[name] for name in public if name in defined]

@@ -7,12 +7,20 @@ from book.manuscript import LEDGER, TITLE
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = ROOT / "book/chapters"
+DESCRIPTION = re.compile(r"^description: *(?P<line>.+)$", re.MULTILINE)
 LABEL = re.compile(r"^:label: *(?P<label>eq-\S+) *$", re.MULTILINE)
 
 
 def chapter_title(path: Path) -> str:
     title = TITLE.search(path.read_text(encoding="utf-8"))
     return title["title"].strip() if title else path.stem
+
+
+def chapter_line(path: Path) -> str:
+    """What a chapter is about in one line, as its front matter has it; or nothing."""
+    front_matter = path.read_text(encoding="utf-8").split("\n---\n", 1)[0]
+    line = DESCRIPTION.search(front_matter)
+    return line["line"].strip() if line else ""
 
 
 def ledger_uses(folder: Path) -> dict[str, list[tuple[str, str]]]:

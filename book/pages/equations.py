@@ -1,4 +1,4 @@
-"""The page "Every equation, where", made from docstrings and the chapters' labels.
+"""The page "The equations and their code", made from docstrings and the chapters' labels.
 
 An equation that no function computes is an error.
 """
@@ -78,7 +78,7 @@ EQUATIONS = [
 ]
 
 EQUATIONS_INTRODUCTION = """\
-# Every equation, where
+# The equations and their code
 
 Each numbered equation of the notes and of {cite:t}`vaswani2017attention`, with the chapter that
 explains it and the functions of `tfmlib.ref` that compute it. The page is made from the docstrings
@@ -132,7 +132,7 @@ def computing(equation: Equation, functions: Mapping[str, Citations]) -> list[st
 
 
 def equations_page(chapters: Path = CHAPTERS) -> str:
-    """The page "Every equation, where"; a gap raises an error that names the equation."""
+    """The page "The equations and their code"; a gap raises an error that names the equation."""
     functions = reference_functions()
     labels = equation_labels(chapters)
     parts, document = [EQUATIONS_INTRODUCTION], ""

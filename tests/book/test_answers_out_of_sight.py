@@ -23,6 +23,7 @@ kernelspec: {display_name: Python 3, language: python, name: python3}
 EXERCISE = """
 ```{exercise} Attention weights
 :label: ex-4-1
+:level: 1
 
 Write `weights(q, k)`.
 ```

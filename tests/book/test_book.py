@@ -13,10 +13,12 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 import pytest
 import tinycss2
+import yaml
 from bs4 import BeautifulSoup
 from PIL import Image
+from pygments.formatters import HtmlFormatter
 
-from book._ext.tfm_book import images, numbering, search, styles
+from book._ext.tfm_book import highlighting, images, numbering, search, styles
 from conftest import ROOT, build_book
 from tfmlib import __version__, ledger
 
@@ -116,11 +118,11 @@ def test_every_internal_link_and_anchor_resolves(book):
 
 def test_chapters_are_numbered_by_their_file_names(book):
     assert book.chapters
-    preface = book.html / "book/pages/written/preface.html"
+    first = book.html / "book/pages/generated/welcome.html"
     for page in book.chapters:
         number = soup(page).select_one("article h1 .section-number").get_text(strip=True)
         assert number == f"{number_in(page)}."
-        in_sidebar = soup(preface).select_one(f'nav a[href$="{page.name}"]')
+        in_sidebar = soup(first).select_one(f'nav a[href$="{page.name}"]')
         assert in_sidebar.get_text(strip=True).startswith(f"{number_in(page)}. ")
 
 
@@ -324,7 +326,19 @@ def test_a_picture_keeps_every_pixel(tmp_path):
         assert np.array_equal(np.asarray(picture), pixels)
 
 
-@pytest.mark.parametrize("module", [numbering, search, styles])
+def test_marks_are_left_out_only_where_plain_text_looks_the_same():
+    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+    options = config["sphinx"]["config"]["html_theme_options"]
+    for style in (options["pygments_light_style"], options["pygments_dark_style"]):
+        formatter = HtmlFormatter(style=style)
+        looks = formatter.class2style
+        plain = looks[""][0]
+        for mark in highlighting.PLAIN:
+            if mark != "w":  # nobody sees the colour of a space
+                assert looks.get(mark, (plain,))[0] == plain, (style, mark)
+
+
+@pytest.mark.parametrize("module", [highlighting, numbering, search, styles])
 def test_the_examples_of_the_extension_are_true(module):
     result = doctest.testmod(module)
     assert result.attempted > 0

@@ -1,6 +1,7 @@
 """The data of the explorers: the same as the chapters and the ledger have."""
 
 import numpy as np
+import pytest
 
 from book import explorers
 from book.explorers import decoding
@@ -19,6 +20,26 @@ def test_the_table_of_the_decoding_explorer_is_the_chapters():
     table = [[decoding.TABLE[word].get(other, 0.0) for other in decoding.TOKENS]
              for word in decoding.TOKENS]  # fmt: skip
     np.testing.assert_array_equal(table, made["P"])
+
+
+EXAMPLES = [(kind, name) for kind in explorers.kinds() for name in explorers.data(kind)["presets"]]
+
+
+@pytest.mark.parametrize(("kind", "name"), EXAMPLES)
+def test_every_example_asks_first_and_says_why(kind, name):
+    asked = explorers.data(kind)["presets"][name]["question"]
+    assert asked["ask"].endswith("?")
+    assert 2 <= len(asked["choices"]) <= 4
+    assert asked["choices"][asked["right"]] not in asked["ask"].rpartition(". ")[2]
+    assert len(asked["reason"]) > 40
+
+
+@pytest.mark.parametrize(
+    ("choices", "right"), [(["1"], "1"), (["1", "1"], "1"), (["1", "2"], "3"), ([*"12345"], "1")]
+)
+def test_a_question_whose_key_is_no_choice_of_two_to_four_is_refused(choices, right):
+    with pytest.raises(ValueError, match=r"^Expected 2 to 4 choices with '\d' among them, got \["):
+        explorers.question("Which?", choices, right, "Because.")
 
 
 # (preset, stage) of the attention explorer -> where the ledger has its figures, text under text.

@@ -6,26 +6,17 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from book_text import FRONT
 
 from book import compiler
 from book.manuscript import ManuscriptError, blank, read, read_all, solved
 from tfmlib import ref
 from tfmlib.checking.catalogue import all_exercises
 
-FRONT = """---
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-"""
 EXERCISE = """
 ```{exercise} Double
 :label: ex-4-1
+:level: 2
 
 Return twice `x`.
 ```
@@ -57,24 +48,6 @@ check = lambda id, answer: print("checked", id)
 ```
 """
 GOOD = FRONT + SETUP + EXERCISE + "\n```{code-cell} ipython3\nprint(6 * 7)\n```\n\nThe end.\n"
-
-
-@pytest.fixture
-def project(tmp_path, monkeypatch):
-    """An empty project whose only chapter is the text given to it."""
-    for folder in ("chapters", "notebooks", "solutions"):
-        (tmp_path / folder).mkdir()
-    monkeypatch.setattr(compiler, "CHAPTERS", tmp_path / "chapters")
-    monkeypatch.setattr(compiler, "NOTEBOOKS", tmp_path / "notebooks")
-    monkeypatch.setattr(compiler, "SOLUTIONS", tmp_path / "solutions")
-    monkeypatch.setattr(compiler, "write_pages", lambda: None)
-
-    def write(text: str, name: str = "04-doubling.md") -> Path:
-        path = tmp_path / "chapters" / name
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
 
 
 # --- what is wrong ------------------------------------------------------------------------------
@@ -135,6 +108,26 @@ BROKEN = {
         GOOD.replace(":label: ex-4-1\n", ""),
         "{exercise} Double",
         "expected a line ':label:",
+    ),
+    "an exercise without a level": (
+        GOOD.replace(":level: 2\n", ""),
+        "{exercise} Double",
+        "expected a line ':level: 1', 2 or 3",
+    ),
+    "a level that there is not": (
+        GOOD.replace(":level: 2", ":level: 4"),
+        ":level: 4",
+        "expected level 1, 2 or 3, got '4'",
+    ),
+    "a level that is no number": (
+        GOOD.replace(":level: 2", ":level: hard"),
+        ":level: hard",
+        "expected level 1, 2 or 3, got 'hard'",
+    ),
+    "an empty level": (
+        GOOD.replace(":level: 2", ":level:"),
+        ":level:",
+        "expected level 1, 2 or 3, got ''",
     ),
     "an unclosed block": (GOOD + "\n```{quiz}\nquestion: x\n", "{quiz}", "never closed"),
     "a stray discussion": (
@@ -236,6 +229,14 @@ def test_the_solutions_notebook_holds_only_the_exercises(project):
         assert part in text
     assert "The end." not in text
     assert "6 * 7" not in text
+
+
+def test_a_statement_begins_with_its_difficulty_in_words(project):
+    chapter = read(project(GOOD))
+    for notebook in (compiler.learner_notebook(chapter), compiler.solutions_notebook(chapter)):
+        [statement] = [cell.source for cell in notebook.cells if "Return twice" in cell.source]
+        assert "\n\nDifficulty: 2 of 3\n\nReturn twice `x`." in statement
+        assert ":level:" not in statement
 
 
 def test_the_way_back_is_a_cell_of_its_own_that_the_page_leaves_out(project):

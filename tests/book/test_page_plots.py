@@ -52,8 +52,15 @@ def test_functions_have_the_same_signatures():
 def test_every_name_is_there_and_constants_are_equal():
     assert {*plots.__all__} - {*dir(stand_in())} == NOT_IN_THE_PAGE
     for name in {*plots.__all__} - NOT_IN_THE_PAGE:
-        if not callable(getattr(plots, name)):
+        if not callable(getattr(plots, name)) and name != "diagrams":
             assert getattr(stand_in(), name) == getattr(plots, name), name
+
+
+def test_a_diagram_is_not_drawn_anew_whichever_it_is():
+    for name in plots.diagrams.__all__:
+        assert getattr(stand_in().diagrams, name)(1, two=2).spec == {"kind": "stored"}
+    with pytest.raises(AttributeError):
+        _ = stand_in().diagrams.__path__
 
 
 def test_text_is_black_or_white_as_in_the_figures():

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from book.pages import api, chapters, equations, generated
+from book.pages import api, chapters, equations, generated, welcome
 from book.pages import ledger as ledger_pages
 from tfmlib import ledger, ref
+from tfmlib.checking.catalogue import all_exercises
 
 ROOT = Path(__file__).resolve().parents[2]
+CHAPTERS = ROOT / "book/chapters"
 DOCUMENTS = ("notes", "hand", "slides", "board", "paper")
 
 # --- all of them --------------------------------------------------------------------------------
@@ -50,13 +52,33 @@ def test_generated_pages_say_so_and_live_apart_from_the_written_ones():
     assert not strays
 
 
+# --- the landing page -----------------------------------------------------------------------------
+
+
+def test_the_landing_page_leads_to_every_chapter_with_a_line():
+    text = welcome.welcome_page()
+    for path in CHAPTERS.glob("*.md"):
+        assert re.search(rf"^- \[.+\]\(\S+/{path.stem}\.ipynb\): .{{20,}}\.$", text, re.MULTILINE)
+
+
+def test_the_landing_page_counts_what_the_ledger_and_the_exercises_have():
+    text = " ".join(welcome.welcome_page().split())
+    verdicts = [entry.verdict for entry in ledger.entries().values()]
+    hold = sum(verdict in ("property", "reproduced") for verdict in verdicts)
+    assert f"{len(verdicts)} numbers and claims so far. Of these {hold} hold" in text
+    assert f"{verdicts.count('erratum')} do not or only in part" in text
+    assert f"Solve {len(all_exercises())} exercises" in text
+    assert "65 million parameters" in text
+    assert "you get 63.1 million" in text
+
+
 # --- the library --------------------------------------------------------------------------------
 
 
 def test_the_library_page_has_every_module_that_a_learner_may_open():
     text = api.api_page()
-    sections = re.findall(r"^## tfmlib\.(\w+)$", text, re.MULTILINE)
-    tree = {path.stem for path in (ROOT / "tfmlib").glob("[a-z]*.py")} | {"plots", "ledger"}
+    sections = re.findall(r"^## tfmlib\.([\w.]+)$", text, re.MULTILINE)
+    tree = {path.stem for path in (ROOT / "tfmlib").glob("[a-z]*.py")} | {*api.PACKAGES}
     assert len(sections) == len(set(sections))
     assert set(sections) == tree
     assert set(api.ORDER) <= tree, "the order names a module that is gone"
@@ -67,10 +89,11 @@ def test_a_new_module_comes_last_without_being_listed(tmp_path, monkeypatch):
     for name in ("ref", "aardvark", "_hidden"):
         (tmp_path / f"{name}.py").write_text('"""What it is."""\n')
     for name in api.PACKAGES:
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").write_text('"""A package."""\n')
+        folder = tmp_path / name.replace(".", "/")
+        folder.mkdir()
+        (folder / "__init__.py").write_text('"""A package."""\n')
     monkeypatch.setattr(api, "LIBRARY", tmp_path)
-    assert api.modules() == ["ref", "plots", "ledger", "aardvark"]
+    assert api.modules() == ["ref", *api.PACKAGES, "aardvark"]
     assert "## tfmlib.aardvark" in api.api_page()
 
 

@@ -15,7 +15,7 @@ EMPTY_HEADER = re.compile(r'<th class="[^"]*">(<p></p>)?</th>')
 REPEATED_ID = re.compile(r' id="(exercise|solution)-content"')
 SPACE_IN_LINK = re.compile(r'(<a class="reference internal" href="[^"]*">) (?=Exercise )')
 
-# `index.html` only leads on to the preface, but it is a page like any other: it has a language,
+# `index.html` only leads on to the first page, but it is a page like any other: it has a language,
 # a title and a link for those whose browser does not follow by itself.
 INDEX = """<!DOCTYPE html>
 <html lang="en">

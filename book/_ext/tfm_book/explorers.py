@@ -1,4 +1,4 @@
-"""Explorers in the page: a place for each, after its figure, and scripts only where one is used."""
+"""Explorers in the page: a place for each, after its picture, and scripts where one is used."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def add_places(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         if kind not in used:  # once a page
             used.append(kind)
             html += DATA.format(kind=kind, json=explorers.as_json(kind))
-        cell.parent.insert(cell.parent.index(cell) + 1, nodes.raw("", html, format="html"))
+        output = next(n for n in cell.children if "cell_output" in n.get("classes", []))
+        # Right behind the picture, so before its caption.
+        cell.insert(cell.index(output) + 1, nodes.raw("", html, format="html"))
     app.env.metadata[docname]["explorers"] = used
 
 

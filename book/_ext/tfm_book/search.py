@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SCRIPT = Path(__file__).with_name("search.js")
 INDEX = "search-list.js"
 WORD = re.compile(r"[^\W\d]\w*")
+LEVEL = re.compile(r"^Difficulty: \d of \d ")
 # Cells, quizzes (an excerpt must not tell the answer), pictures, display equations; and what has a
 # place of its own.
 NOT_PROSE = (
@@ -125,8 +126,8 @@ def describe_exercise(exercise: nodes.Element) -> dict[str, str]:
     return {
         "number": _dotted(exercise_number(exercise["label"])),
         "title": " ".join(title.astext().split()),
-        # The link at its end is no part of it: else a search for "solution" would find them all.
-        "text": statement.removesuffix("Solution").rstrip(),
+        # Neither its level nor the link at its end: else "difficulty" would find them all.
+        "text": LEVEL.sub("", statement).removesuffix("Solution").rstrip(),
         "anchor": exercise["ids"][0],
     }
 
