@@ -2,7 +2,6 @@
 
 import base64
 import doctest
-import functools
 import graphlib
 import hashlib
 import html.parser
@@ -20,16 +19,25 @@ import nbclient
 import nbformat
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.patches import FancyBboxPatch, Rectangle
-from matplotlib.text import Text
+from pictures import (
+    assert_all_text_can_be_read,
+    assert_fits_a_phone,
+    assert_light_and_dark_show_the_same,
+    assert_no_text_overlaps_or_leaves,
+    assert_tells_its_message,
+    contrast,
+    drawn_texts,
+    pixels,
+    rendered,
+)
 from PIL import Image
 
 from book.pages.api import api_page
 from tfmlib import plots
-from tfmlib.plots.picture import compact, repaint
+from tfmlib.plots.picture import compact
 
 RNG = np.random.default_rng(0)
 TOKENS = ["<start>", "not", "on", "your", "life", "!", "<end>"]
@@ -70,21 +78,6 @@ PICTURES = {
 each_picture = pytest.mark.parametrize("name", PICTURES)
 
 
-def contrast(one, other):
-    """The ratio of WCAG 2, written out anew."""
-
-    def luminance(colour):
-        parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
-        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
-
-    low, high = sorted((luminance(to_rgb(one)), luminance(to_rgb(other))))
-    return (high + 0.05) / (low + 0.05)
-
-
-def pixels(png):
-    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
-
-
 def mesh_of(axes):
     return next(child for child in axes.collections if isinstance(child, QuadMesh))
 
@@ -99,107 +92,40 @@ def tick_texts(axis):
     return [label.get_text() for label in axis.get_ticklabels()]
 
 
-@functools.cache
-def rendered(name, dark):
-    return PICTURES[name].png(dark)
-
-
-def draw(figure):
-    """Draw a figure; return its image and the texts drawn (ticks outside the axes are not)."""
-    texts, canvas, original = [], FigureCanvasAgg(figure), Text.draw
-
-    def record(text, *args):
-        if text.get_visible() and text.get_text().strip():
-            texts.append(text)
-        return original(text, *args)
-
-    with plots.house_style(), pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Text, "draw", record)
-        canvas.draw()
-    return np.asarray(canvas.buffer_rgba())[:, :, :3], texts
-
-
-@functools.cache
-def drawn_texts(name):
-    return draw(PICTURES[name])[1]
-
-
 # --- every picture ------------------------------------------------------------------------------
 
 
 @each_picture
 def test_light_and_dark_show_the_same_picture_in_other_colours(name):
-    light, dark = (pixels(rendered(name, dark)) for dark in (False, True))
-    assert light.shape == dark.shape
-    assert tuple(light[0, 0]) == (255, 255, 255)
-    assert tuple(dark[0, 0]) == (0x12, 0x12, 0x12)
-    drawn_light, drawn_dark = ((image != image[0, 0]).any(axis=-1) for image in (light, dark))
-    assert drawn_light.mean() > 0.02  # something is drawn,
-    assert (drawn_light == drawn_dark).mean() > 0.97  # and at the same places, but for faint edges
+    assert_light_and_dark_show_the_same(PICTURES[name])
 
 
 @each_picture
 def test_the_dark_rendering_leaves_no_trace(name):
-    light, dark = rendered(name, False), rendered(name, True)
+    light, dark = (rendered(PICTURES[name], dark) for dark in (False, True))
     assert light != dark
     assert PICTURES[name].png() == light
 
 
 @each_picture
 def test_all_text_can_be_read_in_both_themes(name):
-    """Read off the pixels: the commonest colour beneath a text is its ground."""
-    picture = PICTURES[name]
-    for dark in (False, True):
-        undo = repaint(picture) if dark else []
-        image, texts = draw(picture)
-        colours_of = {text: text.get_color() for text in texts}
-        for setter, colour in undo:
-            setter(colour)
-        assert len(texts) >= 4
-        for text in texts:
-            box = text.get_window_extent()
-            top, bottom = (round(image.shape[0] - y) for y in (box.y1, box.y0))
-            patch = image[max(top, 0) : bottom, max(round(box.x0), 0) : round(box.x1)]
-            codes, counts = np.unique(patch @ (65536, 256, 1), return_counts=True)
-            colours = [f"#{code:06x}" for code in codes]
-            ground = colours[counts.argmax()]
-            assert contrast(colours_of[text], ground) >= 4.5, (text, dark)
-            strongest = max(contrast(colour, ground) for colour in colours)
-            assert strongest >= 3, (text, dark)  # it is really there, thin strokes aside
+    assert_all_text_can_be_read(PICTURES[name])
 
 
 @each_picture
 def test_no_text_overlaps_another_or_leaves_the_figure(name):
-    picture = PICTURES[name]
-    texts = [text for text in drawn_texts(name) if text.get_rotation() % 90 == 0]
-    boxes = [(text.get_text(), text.get_window_extent()) for text in texts]
-    for (one, box), (other, another) in itertools.combinations(boxes, 2):
-        width = min(box.x1, another.x1) - max(box.x0, another.x0)
-        height = min(box.y1, another.y1) - max(box.y0, another.y0)
-        assert min(width, height) < 2, (one, other)
-    for text, box in boxes:
-        assert box.x0 >= -1, text
-        assert box.y0 >= -1, text
-        assert box.x1 <= picture.bbox.x1 + 1, text
-        assert box.y1 <= picture.bbox.y1 + 1, text
+    assert_no_text_overlaps_or_leaves(PICTURES[name])
 
 
 @each_picture
 def test_a_picture_fits_a_phone_and_weighs_little(name):
-    for dark in (False, True):
-        png = rendered(name, dark)
-        assert len(png) < 45_000
-        assert pixels(png).shape[1] * 96 / plots.DPI <= 480  # so 343 pixels shrink it by 0.71
-    sizes = {text.get_fontsize() for text in drawn_texts(name)}
-    assert min(sizes) >= (7.5 if "architecture" in name else 8)  # 7.5: the bold badges
+    # 7.5: the bold badges
+    assert_fits_a_phone(PICTURES[name], smallest=7.5 if "architecture" in name else 8)
 
 
 @each_picture
 def test_the_alt_text_says_something_and_shows_in_the_repr(name):
-    alt = PICTURES[name].alt
-    assert alt.endswith(".")
-    assert len(alt) > 40
-    assert repr(PICTURES[name]) == f"<Picture: {alt}>"
+    assert_tells_its_message(PICTURES[name])
 
 
 def test_author_alt_text_replaces_the_generated_one_and_a_title_precedes_it():
@@ -721,7 +647,7 @@ def test_logarithmic_axes_have_plain_numbers_at_the_points():
 @pytest.mark.parametrize("name", ["lines", "loss", "bars"])
 def test_the_legend_stands_above_the_axes_where_no_line_runs(name):
     picture = PICTURES[name]
-    drawn_texts(name)  # lays it out
+    drawn_texts(PICTURES[name])  # lays it out
     axes = picture.axes[0]
     assert axes.get_legend().get_window_extent().y0 >= axes.bbox.y1 - 1
 
@@ -927,8 +853,8 @@ def test_architecture_alt_tells_where_you_are():
 # --- the package --------------------------------------------------------------------------------
 
 MODULES = [
-    importlib.import_module(f"tfmlib.plots.{module.name}")
-    for module in pkgutil.iter_modules(plots.__path__)
+    importlib.import_module(module.name)
+    for module in pkgutil.walk_packages(plots.__path__, "tfmlib.plots.")
 ]
 PUBLIC = [getattr(plots, name) for name in plots.__all__]
 EXPLAINED = [one for one in PUBLIC if inspect.isfunction(one) or inspect.isclass(one)]

@@ -4,6 +4,7 @@ A figure is drawn once, in light colours; its dark twin is the same figure repai
 touches pyplot, and the reader's own matplotlib settings neither change a picture nor are changed.
 """
 
+from tfmlib.plots import diagrams
 from tfmlib.plots.charts import bars, distribution, lines, loss_curves
 from tfmlib.plots.colours import (
     ACCENT,
@@ -47,6 +48,7 @@ __all__ = [  # noqa: RUF022
     "search_tree",
     "architecture",
     "PARTS",
+    "diagrams",
     "house_style",
     "STYLE",
     "WIDTH",

@@ -16,6 +16,9 @@ from tfmlib.plots.colours import DARK, DPI, PAPER
 from tfmlib.plots.style import house_style
 from tfmlib.support.arrays import Array
 
+SAME, ALIKE = 2, 6  # of 255: colours that differ by no more look the same; at the edge of a letter
+AREA = 100  # pixels: a colour that covers as many belongs to an area, not to an edge
+
 
 class Picture(Figure):
     """A figure with alt text that shows itself in a notebook for light and for dark pages.
@@ -63,21 +66,23 @@ class Picture(Figure):
 
 
 def compact(file: BinaryIO) -> bytes:
-    """Rewrite a PNG with at most 256 colours: a third of the size, and no trace of versions.
+    """Rewrite a PNG with at most 256 colours: a quarter of the size, and no trace of versions.
 
-    The palette takes the commonest colour, leaves out those that look the same, and so on: plain
-    areas keep their colour, and only edge pixels of letters move to a near one.
+    The palette takes the commonest colour, leaves out those that look the same beside it, and so
+    on: plain areas keep their colour, and only edge pixels of letters move to a near one.
     """
     pixels = np.asarray(Image.open(file).convert("RGB"), int)
     codes, place, counts = np.unique(
         pixels @ (65536, 256, 1), return_inverse=True, return_counts=True
     )
     colours = codes[:, None] // (65536, 256, 1) % 256  # (colours, 3)
-    left = colours[np.argsort(-counts, kind="stable")]
+    order = np.argsort(-counts, kind="stable")
+    left, reach = colours[order], np.where(counts[order] < AREA, ALIKE, SAME)
     palette: list[Any] = []
     while len(left) and len(palette) < 256:
         palette.append(left[0])
-        left = left[np.abs(left - left[0]).max(axis=-1) > 2]
+        apart = np.abs(left - left[0]).max(axis=-1) > reach
+        left, reach = left[apart], reach[apart]
     nearest = np.square(colours[:, None] - palette).sum(axis=-1).argmin(axis=-1)
     image = Image.fromarray(nearest[place].reshape(pixels.shape[:2]).astype(np.uint8))
     image.putpalette(np.array(palette, np.uint8).tobytes())
