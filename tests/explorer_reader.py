@@ -54,8 +54,10 @@ class Reader:
             route.abort()
 
     def open(self, **settings) -> "Reader":
-        """Open the page by the address that has these settings."""
-        return self.go(self.address(**settings))
+        """Open the page by the address that has these settings; have no question asked."""
+        self.go(self.address(**settings))
+        self.page.evaluate("Object.values(tfm.running).forEach(explorer => explorer.skip())")
+        return self
 
     def address(self, **settings) -> str:
         query = urlencode({f"{self.id}.{key}": value for key, value in settings.items()})
@@ -90,11 +92,30 @@ class Reader:
     def said(self) -> str:
         return self.box.locator(".tfm-said").inner_text()
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a question waits for an answer."""
+        return self.page.evaluate("id => tfm.running[id].isWaiting()", self.id)
+
+    @property
+    def reason(self) -> str:
+        return self.box.get_by_role("status").inner_text()
+
     def control(self, key: str):
         return self.page.locator(f'[data-key="{self.id}.{key}"]')
 
+    def ask(self, preset: str) -> str:
+        """Answer the question of a preset somehow; return the choice that is marked right."""
+        self.control("preset").select_option(preset)
+        self.control("ask").click()
+        self.control("answer-0").click()
+        right = self.box.locator(".tfm-right").inner_text().removesuffix(" ✓")
+        self.page.evaluate("id => tfm.running[id].skip()", self.id)
+        return right
+
     def start_over(self) -> None:
-        """Make all settings those with which the page opens."""
+        """Make all settings those with which the page opens, and have no question asked."""
+        self.page.evaluate("id => tfm.running[id].skip()", self.id)
         self.control("preset").select_option(self.id.removeprefix("explorer-"))
         self.control("reset").click()
 

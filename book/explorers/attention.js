@@ -1,8 +1,8 @@
 // The attention explorer: whom each word attends to, and the way there from scores to output.
 (function () {
   "use strict";
-  const { make, makeSvg, scroller, format, number, quoted, offBy, agrees, inLedger } = tfm;
-  const { grid, transpose, matmul, softmax, oneHot, sinusoidalEncoding, shiftMatrix } = tfm.ref;
+  const { make, makeSvg, scroller, format, number, quoted, uniforms, offBy, agrees, inLedger } = tfm;
+  const { grid, dot, transpose, matmul, softmax, oneHot, sinusoidalEncoding, shiftMatrix } = tfm.ref;
 
   // --- what is computed -------------------------------------------------------------------------
 
@@ -54,6 +54,36 @@
     ];
   }
 
+  // --- random queries and keys ------------------------------------------------------------------
+
+  // For `count` words, d_k numbers each with mean 0 and variance 1, dimension by dimension: longer ones begin
+  // as shorter ones do. book.explorers.attention.drawn gives the same.
+  function drawVectors(count, dk, seed) {
+    const next = uniforms(seed);
+    const normals = Array.from({ length: count * dk }).flatMap(() => {
+      const [radius, angle] = [Math.sqrt(-2 * Math.log(next())), 2 * Math.PI * next()];
+      return [radius * Math.cos(angle), radius * Math.sin(angle)];
+    });
+    const vectors = (part) => grid(count, dk, (i, k) => normals[(2 * k + part) * count + i]);
+    return { queries: vectors(0), keys: vectors(1) };
+  }
+
+  let longest = {}; // of the last draw: a slider asks for its beginnings again and again
+
+  function headDrawn(count, dk, seed) {
+    if (longest.seed !== seed) longest = { seed, ...drawVectors(count, D_K.at(-1), seed) };
+    const { queries, keys } = longest;
+    const cut = (vectors) => vectors.map((vector) => vector.slice(0, dk));
+    const [q, k] = [cut(queries), cut(keys)];
+    return { name: "", scores: q.map((query) => k.map((key) => dot(query, key))) };
+  }
+
+  // The rows' mean entropy, as a share of the largest possible: 1 is all alike, 0 is all on one word.
+  function evenness(weights) {
+    const entropy = (row) => -row.reduce((sum, s) => sum + (s > 0 ? s * Math.log(s) : 0), 0);
+    return weights.reduce((sum, row) => sum + entropy(row) / Math.log(row.length), 0) / weights.length;
+  }
+
   // --- what the documents print -----------------------------------------------------------------
 
   // How far the worst printed figure is from the computed one.
@@ -69,7 +99,7 @@
   // The most that a figure is off when all of them agree.
   const rounding = ({ tolerance }) => Number(Math.max(...tolerance.flat()).toPrecision(3));
 
-  tfm.attention = { attend, wordsOf, headsByHand };
+  tfm.attention = { attend, wordsOf, headsByHand, drawVectors, evenness };
 
   // --- settings ---------------------------------------------------------------------------------
 
@@ -78,12 +108,20 @@
   while (D_K.at(-1) < 1024) D_K.push(D_K.at(-1) + 2 ** Math.floor(Math.log2(D_K.at(-1)) - 5));
 
   const STAGES = ["scores", "scaled", "masked", "weights", "output"];
-  const isTyped = (settings, data) => !data.presets[settings.preset].heads;
+  const isTyped = (settings, data) => !data.presets[settings.preset].keys;
+  const isDrawn = (settings, data) => !isTyped(settings, data) && !data.presets[settings.preset].heads;
   const isSelf = (settings, data) => !data.presets[settings.preset].queries;
 
   const FIELDS = [
     { key: "text", kind: "text", label: "Sentence", longest: 200, when: isTyped },
-    { key: "dk", kind: "slider", label: "d_k", values: D_K },
+    {
+      // Random vectors get longer with d_k. Scores that are given stay: there it is only what divides them.
+      key: "dk", kind: "slider", label: "d_k", values: D_K,
+      called: (settings, data) => (isDrawn(settings, data) ? "d_k" : "divisor"),
+      format: (dk, settings, data) => (isDrawn(settings, data) ? String(dk) : `√${dk} = ${format(Math.sqrt(dk))}`),
+      when: (settings, data) => isDrawn(settings, data) || settings.scaled,
+    },
+    { key: "seed", kind: "slider", label: "draw", min: 1, max: 20, step: 1, when: isDrawn },
     { key: "temperature", kind: "slider", label: "temperature", min: 0.1, max: 5, step: 0.1, digits: 1 },
     { key: "scaled", kind: "switch", label: "divide by √d_k" },
     { key: "ahead", kind: "switch", label: "look-ahead mask", when: isSelf },
@@ -94,7 +132,7 @@
     { key: "query", kind: "index" },
   ];
   const START = {
-    text: "", temperature: 1, scaled: true, ahead: false, pads: 0, hide: false, stage: "weights", head: 0, query: 0,
+    text: "", seed: 1, temperature: 1, scaled: true, ahead: false, pads: 0, hide: false, stage: "weights", head: 0, query: 0,
   };
 
   // Everything there is to draw, computed once.
@@ -103,17 +141,19 @@
     const words = example.keys || wordsOf(settings.text);
     if (words.length === 0) return null;
     const padding = Array(settings.pads).fill("<pad>");
-    const heads = example.heads || headsByHand(words);
+    const headAt = (dk) => headDrawn(words.length, dk, settings.seed);
+    const isTypedIn = isTyped(settings, data);
+    const heads = example.heads || (isTypedIn ? headsByHand(words) : [headAt(settings.dk)]);
     const self = isSelf(settings, data);
     const keys = [...words, ...padding];
     const queries = self ? keys : example.queries;
     const chosen = Math.min(settings.head, heads.length - 1);
     const compute = (head, changes) => attend(head, { ...settings, ...changes }, self);
     return {
-      example, heads, chosen, keys, queries, self, compute,
+      example, heads, headAt, chosen, keys, queries, self, compute,
       stages: compute(heads[chosen]),
       query: Math.min(settings.query, queries.length - 1),
-      features: example.heads ? null : vocabularyOf(words), // what the output's columns stand for
+      features: isTypedIn ? vocabularyOf(words) : null, // what the output's columns stand for
     };
   }
 
@@ -272,41 +312,69 @@
     ];
   }
 
-  // How far the printed figures are off, for every d_k, on logarithmic axes; a dot marks the d_k that is set.
-  function curve(explorer, view) {
-    const stage = stageInPrint(explorer, view);
-    const printed = printedAt(view, stage);
-    const off = (dk) => deviation(view.compute(view.heads[view.chosen], { dk })[stage], printed);
-    const points = D_K.map((dk) => [dk, off(dk)]);
-    const best = points.reduce((a, b) => (b[1] < a[1] ? b : a));
-    const now = off(explorer.settings.dk);
-
-    const [left, right, above, below] = [40, 226, 20, 126];
-    const [top, bottom] = [Math.ceil(Math.log10(Math.max(...points.map(([, y]) => y)))), -3];
+  // A drawing over d_k from 1 to 1024, on a logarithmic axis, with a dot at the d_k that is set.
+  function overDk({ told, heading, above, y, ticks, lines, limit, at }) {
+    const [left, right, top, bottom] = [40, 226, 20, 126];
     const x = (dk) => left + ((right - left) * Math.log2(dk)) / 10;
-    const y = (distance) => {
-      const power = Math.max(bottom, Math.log10(distance)); // what is less lies on the axis
-      return below - ((below - above) * (power - bottom)) / (top - bottom);
-    };
-    const line = "M" + points.map(([dk, distance]) => `${x(dk)} ${y(distance)}`).join("L");
+    const height = (value) => bottom - (bottom - top) * y(value);
+    const path = (points) => "M" + points.map(([dk, value]) => `${x(dk)} ${height(value)}`).join("L");
     const text = (content, place) => makeSvg("text", place, content);
-    const powers = Array.from({ length: top - bottom + 1 }, (_, n) => bottom + n);
-    const told = `How far the worst printed figure of the ${stageName(stage)} is off, for d_k from 1 to 1024: least at d_k = ${best[0]}, `
-      + `by ${format(best[1], 3)}. Rounding explains ${rounding(printed)}.`;
-    const whose = stage === explorer.settings.stage ? "" : ` of the ${stageName(stage)}`;
     return make("div", { class: "tfm-curve" },
-      make("p", {}, `Worst printed figure${whose}: off by `, make("strong", {}, number(null, now, 3))),
+      make("p", {}, heading),
       makeSvg("svg", { viewBox: "0 0 244 160", role: "img", "aria-label": told },
-        makeSvg("path", { class: "tfm-axis", d: `M${left} ${above}V${below}H${right}` }),
-        makeSvg("path", { class: "tfm-limit", d: `M${left} ${y(rounding(printed))}H${right}` }),
-        makeSvg("path", { class: "tfm-line", d: line }),
-        makeSvg("circle", { cx: x(explorer.settings.dk), cy: y(now), r: 5 }),
-        [1, 4, 16, 64, 256, 1024].map((dk) => text(String(dk), { x: x(dk), y: below + 15, "text-anchor": "middle" })),
-        powers.map((power) => text(String(10 ** power), { x: left - 5, y: y(10 ** power) + 4, "text-anchor": "end" })),
-        text("d_k", { x: (left + right) / 2, y: below + 30, "text-anchor": "middle" }),
-        text("dashed: rounding alone", { x: right, y: above - 7, "text-anchor": "end" }),
+        makeSvg("path", { class: "tfm-axis", d: `M${left} ${top}V${bottom}H${right}` }),
+        limit === undefined ? null : makeSvg("path", { class: "tfm-limit", d: `M${left} ${height(limit)}H${right}` }),
+        lines.map(([kind, points]) => makeSvg("path", { class: kind, d: path(points) })),
+        makeSvg("circle", { cx: x(at[0]), cy: height(at[1]), r: 5 }),
+        [1, 4, 16, 64, 256, 1024].map((dk) => text(String(dk), { x: x(dk), y: bottom + 15, "text-anchor": "middle" })),
+        ticks.map((value) => text(String(value), { x: left - 5, y: height(value) + 4, "text-anchor": "end" })),
+        text("d_k", { x: (left + right) / 2, y: bottom + 30, "text-anchor": "middle" }),
+        text(above, { x: right, y: top - 7, "text-anchor": "end" }),
       ),
     );
+  }
+
+  // How far the printed figures are off, for every d_k.
+  function printedCurve(explorer, view) {
+    const stage = stageInPrint(explorer, view);
+    const printed = printedAt(view, stage);
+    const { dk } = explorer.settings;
+    const off = (d) => deviation(view.compute(view.heads[view.chosen], { dk: d })[stage], printed);
+    const points = D_K.map((d) => [d, off(d)]);
+    const best = points.reduce((a, b) => (b[1] < a[1] ? b : a));
+    const [top, bottom] = [Math.ceil(Math.log10(Math.max(...points.map(([, distance]) => distance)))), -3];
+    const whose = stage === explorer.settings.stage ? "" : ` of the ${stageName(stage)}`;
+    return overDk({
+      told: `How far the worst printed figure of the ${stageName(stage)} is off, for d_k from 1 to 1024: least at d_k = ${best[0]}, `
+        + `by ${format(best[1], 3)}. Rounding explains ${rounding(printed)}.`,
+      heading: [`Worst printed figure${whose}: off by `, make("strong", {}, number(null, off(dk), 3))],
+      above: "dashed: rounding alone",
+      y: (distance) => (Math.max(bottom, Math.log10(distance)) - bottom) / (top - bottom), // what is less lies on the axis
+      ticks: Array.from({ length: top - bottom + 1 }, (_, n) => 10 ** (bottom + n)),
+      lines: [["tfm-line", points]],
+      limit: rounding(printed),
+      at: [dk, off(dk)],
+    });
+  }
+
+  // How even the weights are, for every d_k, with the division and without it.
+  function evennessCurve({ settings: { dk, scaled } }, view) {
+    const even = (d, isScaled) => evenness(view.compute(view.headAt(d), { dk: d, scaled: isScaled }).weights);
+    const lengths = D_K.filter((d, n) => n % 4 === 0 || Number.isInteger(Math.log2(d)));
+    const line = (isScaled) => lengths.map((d) => [d, even(d, isScaled)]);
+    const [divided, plain] = [even(dk, true), even(dk, false)];
+    return overDk({
+      told: `Evenness of the weights for d_k from 1 to 1024. At d_k = ${dk}: ${format(divided)} divided by √d_k, ${format(plain)} not divided.`,
+      heading: [
+        "Evenness: divided ", make("strong", {}, number("divided", divided)), ", not ",
+        make("strong", {}, number("plain", plain)),
+      ],
+      above: "dashed: not divided",
+      y: (value) => value,
+      ticks: [0, 0.5, 1],
+      lines: [["tfm-limit", line(false)], ["tfm-line", line(true)]],
+      at: [dk, scaled ? divided : plain],
+    });
   }
 
   // The stage that is compared with print: the one shown, or else the weights.
@@ -345,7 +413,8 @@
     }
     const [told, table] = matrix(explorer, view);
     if (view.heads.length > 1) place.append(headButtons(explorer, view));
-    const comparison = example.printed ? curve(explorer, view) : null;
+    const isRandom = isDrawn(explorer.settings, explorer.data);
+    const comparison = isRandom ? evennessCurve(explorer, view) : example.printed ? printedCurve(explorer, view) : null;
     place.append(told, make("div", { class: "tfm-pair" }, table, comparison), ...tokenRow(explorer, view));
     explorer.say(sentence(explorer, view));
   }

@@ -1,15 +1,17 @@
-// The decoding explorer: a search for a sentence, one token a step.
+// The decoding explorer: a sentence is searched for, or drawn, one token a step.
 //
 // Each step is a column: the likeliest continuations of all beginnings, the best on top. As many as the
-// search is wide stay in the beam; the others are dropped.
+// search is wide stay in the beam; the others are dropped. Sampling has one beginning, and one token stays.
 (function () {
   "use strict";
 
-  const { make, makeSvg, scroller, reveal, format, number, quoted } = tfm;
+  const { make, makeSvg, scroller, reveal, format, number, quoted, uniforms } = tfm;
+  const { softmax } = tfm.ref;
   const START = "<start>";
   const END = "<end>";
   const WIDEST = 5;
   const MORE = 2; // so many of the dropped are shown, as far as the stored tokens
+  const ALL = 3; // no row of the table has more tokens
   const STORED = 6; // of each distribution tell which they are
 
   // --- what is computed -----------------------------------------------------------------------
@@ -48,14 +50,65 @@
     return { root, steps };
   }
 
-  tfm.decoding = { beamSearch };
+  // --- sampling -------------------------------------------------------------------------------
+
+  const ROUNDING = 1e-9; // a sum that should be p reaches p
+
+  // What tfmlib.generate.sample draws from: the softmax of ln p / temperature, kept for the k likeliest tokens and
+  // for the fewest that together reach p. Tokens come with the likeliest first.
+  function toDrawFrom(logP, { temperature, k, p }) {
+    const [words, values] = [Object.keys(logP), Object.values(logP)];
+    const shares = softmax(values.map((value) => value / temperature));
+    let before = 0;
+    const kept = shares.map((share, rank) => {
+      const isKept = rank < k && before < p - ROUNDING;
+      before += share;
+      return isKept ? share : 0;
+    });
+    const total = kept.reduce((sum, share) => sum + share, 0);
+    return words.map((word, rank) => ({ word, logP: values[rank], share: kept[rank] / total }));
+  }
+
+  // A sentence, drawn token by token: each step has one number between 0 and 1, and takes the token that it falls to.
+  function sample(follow, settings, most) {
+    const next = uniforms(settings.seed);
+    const root = { parent: null, words: [], logP: 0, kept: true, ended: false };
+    const steps = [];
+    for (let parent = root; !parent.ended;) {
+      const draw = next();
+      const tokens = toDrawFrom(follow[parent.words.join(" ")], settings);
+      let reached = 0;
+      const taken = tokens.findIndex(({ share }) => { reached += share; return draw < reached; });
+      const candidates = tokens.map(({ word, logP, share }, rank) => {
+        const node = { parent, words: [...parent.words, word], logP: parent.logP + logP, share, kept: rank === taken };
+        node.ended = node.kept && (isWhole(node) || node.words.length === most);
+        return node;
+      });
+      parent = candidates[taken];
+      steps.push({ candidates, draw, best: parent.ended ? parent : null, bound: null });
+    }
+    return { root, steps };
+  }
+
+  // Every sentence that can be drawn, the likeliest first.
+  function sentences(follow, settings, most, words = [], share = 1, logP = 0) {
+    const found = toDrawFrom(follow[words.join(" ")], settings).filter((token) => token.share > 0).flatMap((token) => {
+      const longer = { words: [...words, token.word], share: share * token.share, logP: logP + token.logP };
+      if (token.word === END || longer.words.length === most) return [longer];
+      return sentences(follow, settings, most, longer.words, longer.share, longer.logP);
+    });
+    return found.sort((one, other) => other.share - one.share);
+  }
+
+  tfm.decoding = { beamSearch, toDrawFrom, sample, sentences };
 
   // All that one picture shows: the search, as far as the reader has stepped.
   function compute(settings, data) {
     const { width, alpha, model } = settings;
     const { most, target, distributions } = data.presets[settings.preset];
     const follow = distributions[model] || distributions.table;
-    const { root, steps } = beamSearch(follow, { width, alpha, most });
+    const isDrawn = isSampled(settings, data);
+    const { root, steps } = isDrawn ? sample(follow, settings, most) : beamSearch(follow, { width, alpha, most });
     const t = Math.min(settings.step, steps.length);
     const columns = [[root], ...steps.slice(0, t).map((step) => step.candidates)];
     const isOver = t === steps.length;
@@ -67,7 +120,9 @@
     const greedy = beamSearch(follow, { width: 1, alpha, most }).steps.at(-1).best;
     return {
       width, most, t, last: steps.length, columns, nodes, isOver, best, followed, chosen, greedy, target, follow, front,
-      bound: t ? steps[t - 1].bound : null,
+      bound: t ? steps[t - 1].bound : null, draw: t ? steps[t - 1].draw : null,
+      isDrawn, cut: (beginning) => toDrawFrom(follow[beginning], settings),
+      drawable: isDrawn ? sentences(follow, settings, most) : null,
       rows: Math.max(...steps.map((step) => step.candidates.length)),
     };
   }
@@ -81,6 +136,8 @@
 
   // What has become of a beginning: its class, its sign, and the word for it.
   function fate(view, node) {
+    if (view.isDrawn && !node.kept) return node.share > 0 ? ["dropped", "✕", "not drawn"] : ["cut", "–", "cut away"];
+    if (view.isDrawn && node.parent) return node.ended ? ["best", "★", "drawn, the end"] : ["live", "", "drawn"];
     if (!node.kept) return ["dropped", "✕", "dropped"];
     if (node === view.best) return ["best", "★", "ended, the best so far"];
     if (node.ended) return ["ended", "■", isWhole(node) ? "ended" : "cut off, too long"];
@@ -136,7 +193,7 @@
     before ? make("span", { class: "tfm-spoken" }, `${before} `) : null,
     make("b", {}, node.words.at(-1) || START),
     " ",
-    node.parent ? make("span", {}, mark(sign), probability("p", Math.exp(node.logP))) : null,
+    node.parent ? make("span", {}, mark(sign), probability("p", view.isDrawn ? node.share : Math.exp(node.logP))) : null,
     make("span", { class: "tfm-spoken" }, ` (${said})`));
   }
 
@@ -160,7 +217,7 @@
     });
     const left = COLUMN - 8;
     const height = Math.min(view.width, view.rows) * ROW;
-    const band = view.t
+    const band = view.t && !view.isDrawn
       ? makeSvg("rect", { x: left, y: HEAD, width: size.width - left, height, rx: 6, class: "tfm-band" })
       : null;
     return makeSvg("svg", { viewBox: `0 0 ${size.width} ${size.height}`, "aria-hidden": "true" }, band, edges);
@@ -217,13 +274,15 @@
 
   const BEYOND_EVERY_SEARCH = 99;
 
+  const DRAWN = [["live", " ", "drawn"], ["dropped", "✕", "not drawn"], ["cut", "–", "cut away"], ["best", "★", "the end"]];
+
   const LEGEND = [
     ["live", " ", "in the beam"], ["dropped", "✕", "dropped"], ["ended", "■", "ended"], ["best", "★", "best so far"],
     ["open", "…", "given up"],
   ];
 
-  const legend = () => make("p", { class: "tfm-legend", "aria-hidden": "true" },
-    LEGEND.map(([name, sign, said]) =>
+  const legend = (view) => make("p", { class: "tfm-legend", "aria-hidden": "true" },
+    (view.isDrawn ? DRAWN : LEGEND).map(([name, sign, said]) =>
       make("span", {}, make("span", { class: `tfm-node tfm-${name}` }, sign), said)),
     make("span", { class: "tfm-keys" }, "arrow keys move"));
 
@@ -231,31 +290,39 @@
 
   function beginning(view, node) {
     const title = make("p", { class: "tfm-panel-title" }, `After ${quoted(spell(node))}`);
-    if (!node.parent) return [title, nextTokens(view.follow[""])];
+    if (!node.parent) return [title, nextTokens(view, node)];
     const numbers = [probability("joint", Math.exp(node.logP)), ", ln p = ", number("log-p", node.logP)];
     const soFar = make("p", {}, "so far: p = ", numbers);
     const why = whyNothingFollows(view, node);
-    return [title, soFar, why ? make("p", {}, why) : nextTokens(view.follow[node.words.join(" ")])];
+    return [title, soFar, why ? make("p", {}, why) : nextTokens(view, node)];
   }
 
   function whyNothingFollows(view, node) {
     if (node.ended) return `The sentence ${howItEnds(view, node)}: nothing follows.`;
+    if (!node.kept && view.isDrawn) return "It was not drawn: nobody asks what would follow.";
     if (!node.kept) return "It fell out of the beam: nobody asks what would follow.";
     if (fate(view, node)[0] === "open") return "The search ended before it was asked what would follow.";
     return null;
   }
 
-  function nextTokens(logP) {
-    const known = Object.entries(logP).map(([word, value]) => [word, Math.exp(value)]);
+  function nextTokens(view, node) {
+    const beginning = node.words.join(" ");
+    if (view.isDrawn) {
+      const was = (logP) => make("span", { class: "tfm-was" }, "model ", probability("model", Math.exp(logP)));
+      return make("ol", { class: "tfm-bars tfm-both" },
+        view.cut(beginning).map(({ word, logP, share }) => bar(word, share, "next", was(logP))));
+    }
+    const known = Object.entries(view.follow[beginning]).map(([word, value]) => [word, Math.exp(value)]);
     const rest = 1 - known.reduce((sum, [, p]) => sum + p, 0);
     const others = rest > 0.0005 ? [bar("all others", rest, "rest")] : [];
     return make("ol", { class: "tfm-bars" }, known.map(([word, p]) => bar(word, p, "next")), others);
   }
 
-  const bar = (word, p, name) => make("li", {},
+  const bar = (word, p, name, more = null) => make("li", {},
     make("span", {}, word),
     make("span", { class: "tfm-track" }, make("span", { style: `width:${(100 * p).toFixed(2)}%` })),
-    probability(name, p));
+    probability(name, p),
+    more);
 
   // --- what has ended -----------------------------------------------------------------------------
 
@@ -276,6 +343,24 @@
     ];
   }
 
+  // What sampling writes, and how often.
+  function drawn(view) {
+    const { drawable } = view;
+    const written = view.best ? spell(view.best) : null;
+    const rows = drawable.slice(0, OFTEN).map(({ words, share, logP }) => make("tr", {},
+      make("th", { scope: "row" }, words.join(" ") === written ? "★ " : "", words.join(" ")),
+      make("td", {}, probability("share", share)),
+      make("td", {}, probability("model", Math.exp(logP)))));
+    const more = drawable.length - OFTEN;
+    return [
+      make("p", { class: "tfm-panel-title" }, "What sampling writes, and how often"),
+      table(["sentence", "drawn with", "model"], rows),
+      more > 0 ? make("p", { class: "tfm-more" }, `and ${more} more, each less often`) : null,
+    ];
+  }
+
+  const OFTEN = 5; // of the sentences that can be drawn, the likeliest
+
   const LISTED = 3; // of the finished sentences, the best
 
   const table = (heads, rows) => scroller("Numbers of the search", make("table", {},
@@ -286,12 +371,21 @@
 
   function outcome(view) {
     if (!view.isOver) return null;
+    if (view.isDrawn) return drawnOutcome(view);
     const { best, target } = view;
     const isRight = spell(best) === `${target} ${END}`;
     return make("p", { class: "tfm-outcome" },
       make("strong", {}, quoted(spell(best))), " has probability ", probability("best-p", Math.exp(best.logP)), ". ",
       view.width > 1 ? comparison(view) : null,
       target ? (isRight ? "It is the right answer. ✓" : `The right answer is ${quoted(target)}. ✗`) : null);
+  }
+
+  function drawnOutcome({ best, greedy, drawable }) {
+    const shareOf = (node) => (drawable.find(({ words }) => words.join(" ") === spell(node)) || { share: 0 }).share;
+    return make("p", { class: "tfm-outcome" },
+      make("strong", {}, quoted(spell(best))), " is drawn with probability ", probability("best-p", shareOf(best)), ". ",
+      spell(best) === spell(greedy) ? "Greedy decoding writes the same." : ["Greedy decoding always writes ",
+        quoted(spell(greedy)), ", which is drawn with ", probability("greedy-p", shareOf(greedy)), "."]);
   }
 
   function comparison({ best, greedy }) {
@@ -311,6 +405,7 @@
   // One sentence about the step that was just made.
   function sentence(view) {
     const { width, most, t, columns, isOver, front, bound } = view;
+    if (view.isDrawn) return drawnSentence(view);
     if (t === 0) {
       const stay = width === 1 ? "likeliest continuation stays" : `${width} likeliest continuations stay`;
       return `Nothing is written yet. Press Step: the ${stay}. No sentence gets more than ${most} tokens.`;
@@ -326,9 +421,21 @@
     return told.join(" ");
   }
 
+  function drawnSentence({ t, most, draw, columns }) {
+    if (t === 0) return `Nothing is written yet. Press Step to draw a token. No sentence gets more than ${most} tokens.`;
+    const node = columns[t].find(({ kept }) => kept);
+    const end = !node.ended ? "." : isWhole(node) ? ", the end." : `, and the sentence is cut off at ${most} tokens.`;
+    return `Step ${t}: the draw ${format(draw, 3)} falls to ${quoted(node.words.at(-1))}, which had ${format(node.share, 3)}${end}`;
+  }
+
   // --- the explorer ------------------------------------------------------------------------------
 
   const isNumber = (settings, data) => "early" in data.presets[settings.preset].distributions;
+
+  // Sampling may lead anywhere, so it needs what follows every beginning: of the table that is known.
+  const isTable = (settings, data) => !isNumber(settings, data);
+  const isSampled = (settings, data) => isTable(settings, data) && settings.how === "sample";
+  const isSearched = (settings, data) => !isSampled(settings, data);
 
   const describe = ({ steps, right }) => `after ${steps} steps (${format(100 * right, 1)} % right)`;
 
@@ -340,14 +447,28 @@
         options: Object.entries(models).map(([name, model]) => [name, describe(model)]),
       },
       {
-        key: "width", kind: "slider", label: "Width", min: 1, max: WIDEST, step: 1, resets: { node: 0 },
+        key: "how", kind: "choice", label: "Decode by", when: isTable, resets: { node: 0 },
+        options: [["search", "searching"], ["sample", "sampling"]],
+      },
+      { key: "temperature", kind: "slider", label: "Temperature", min: 0.1, max: 3, step: 0.1, digits: 1, when: isSampled },
+      {
+        key: "k", kind: "slider", label: "Top-k", min: 1, max: ALL, step: 1, when: isSampled,
+        format: (k) => (k === ALL ? `${k}: all` : String(k)),
+      },
+      { key: "p", kind: "slider", label: "Top-p", min: 0.05, max: 1, step: 0.05, digits: 2, when: isSampled },
+      { key: "seed", kind: "slider", label: "Draw", min: 1, max: 50, step: 1, resets: { node: 0 }, when: isSampled },
+      {
+        key: "width", kind: "slider", when: isSearched, label: "Width", min: 1, max: WIDEST, step: 1, resets: { node: 0 },
         format: (width) => (width === 1 ? "1: greedy" : String(width)),
       },
-      { key: "alpha", kind: "slider", label: "Length penalty α", min: 0, max: 2, step: 0.1, digits: 1 },
+      { key: "alpha", kind: "slider", label: "Length penalty α", min: 0, max: 2, step: 0.1, digits: 1, when: isSearched },
       { key: "step", kind: "index" },
       { key: "node", kind: "index" },
     ],
-    defaults: () => ({ model: "early", width: 2, alpha: 0, step: 0, node: 0 }),
+    defaults: (data, preset) => ({
+      model: "early", how: "search", width: 2, alpha: 0, temperature: 1, k: ALL, p: 1, seed: 1, step: 0, node: 0,
+      ...data.presets[preset].start,
+    }),
     draw(explorer, place) {
       const view = compute(explorer.settings, explorer.data);
       // As high as the longest distribution: else the page would jump under a mouse that crosses the tree.
@@ -360,8 +481,8 @@
         task ? make("p", { class: "tfm-task" }, "To translate: ", make("strong", {}, task)) : null,
         stepper(explorer, view),
         scrolled,
-        legend(),
-        make("div", { class: "tfm-panels" }, detail, make("div", {}, finished(view))),
+        legend(view),
+        make("div", { class: "tfm-panels" }, detail, make("div", {}, view.isDrawn ? drawn(view) : finished(view))),
         outcome(view),
       ].filter((part) => part !== null));
       look(view.chosen);

@@ -5,11 +5,15 @@
 //   tfm.explorers.attention = {
 //     title: "Attention explorer",
 //     fields(data) -> [{key, label, kind: "slider" | "switch" | "choice" | "select" | "text" | "index", ...}],
-//                                                    // `when` it is shown; what other settings it `resets`
+//                                                    // `when` it is shown; what other settings it `resets`;
+//                                                    // what it is `called`, if that depends on the settings
 //     defaults(data, preset) -> {key: value, ...},   // the settings of a preset
 //     note(explorer) -> [node or text, ...],         // if any: what to look for in the chosen example
 //     draw(explorer, place),                         // fill `place` from explorer.settings
 //   };
+//
+// An example may ask a `question` before it shows anything: {ask, choices, right, reason, shows}. Its key was
+// computed when the book was built; `shows` are the settings at which the answer can be seen.
 //
 // Settings are numbers, booleans and strings. Those that differ from the preset's stand in the address,
 // so that a link leads to exactly what its sender saw.
@@ -77,6 +81,18 @@
   // Words that are written from right to left leave the order of the sentence around them alone.
   const quoted = (text) => (/\p{Script=Hebrew}|\p{Script=Arabic}/u.test(text) ? `“\u2068${text}\u2069”` : `“${text}”`);
 
+  // --- chance ---------------------------------------------------------------------------------
+
+  // The numbers between 0 and 1 that book.explorers.uniforms gives for the same seed, one a call.
+  function uniforms(seed) {
+    const [factor, modulus] = [48271, 2 ** 31 - 1];
+    let state = (seed * 1000003) % modulus;
+    return () => {
+      state = (factor * state) % modulus; // below 2^53: exact
+      return state / modulus;
+    };
+  }
+
   // --- printed figures ------------------------------------------------------------------------
 
   // How far a figure may be off comes with it, from tfmlib.ledger.printed: there is no rule here.
@@ -101,12 +117,14 @@
         });
         const shown = (field.typed ? typedNumber : shownNumber)(field, id, change);
         const show = field.format || ((value) => format(value, field.digits || 0));
-        const update = (value) => {
-          input.value = values ? values.indexOf(value) : value;
-          input.setAttribute("aria-valuetext", show(value));
-          shown.update(value, show(value));
-        };
         const label = make("label", { for: id }, field.label);
+        const update = (value, settings, data) => {
+          const text = show(value, settings, data);
+          input.value = values ? values.indexOf(value) : value;
+          input.setAttribute("aria-valuetext", text);
+          shown.update(value, text);
+          if (field.called) label.textContent = field.called(settings, data);
+        };
         return { element: make("div", { class: "tfm-field" }, label, input, shown.element), update };
       },
       read(field, text) {
@@ -206,8 +224,14 @@
       this.id = box.id;
       this.start = box.dataset.preset;
       this.settings = this.fromAddress(new URLSearchParams(location.search));
+      this.asks = !this.isInAddress(); // whoever follows a link is to see what its sender saw
+      this.answers = {}; // by preset: the choice that the reader made
       this.build();
       this.refresh();
+    }
+
+    isInAddress() {
+      return [...new URLSearchParams(location.search).keys()].some((name) => name.startsWith(`${this.id}.`));
     }
 
     presetField() {
@@ -282,6 +306,7 @@
     comeBack() {
       clearTimeout(this.timer);
       this.settings = this.fromAddress(new URLSearchParams(location.search));
+      this.asks = this.asks && !this.isInAddress();
       this.refresh();
     }
 
@@ -291,6 +316,9 @@
         const control = FIELDS[field.kind].build(field, id, (value) => this.set({ ...field.resets, [field.key]: value }));
         return { field, ...control };
       });
+      this.question = make("fieldset");
+      this.reason = make("p", { role: "status" });
+      this.asking = make("div", { class: "tfm-question" }, this.question, this.reason);
       this.note = make("p", { class: "tfm-note" });
       this.place = make("div", { class: "tfm-stage" });
       this.said = make("p", { class: "tfm-said", "aria-live": "polite" });
@@ -301,7 +329,7 @@
       const [example, ...others] = this.controls.map((control) => control.element);
       this.box.replaceChildren(
         make("div", { class: "tfm-head" }, title, this.buttons()),
-        make("div", { class: "tfm-controls" }, example, this.note, others),
+        make("div", { class: "tfm-controls" }, example, this.asking, this.note, others),
         this.place,
         this.said,
       );
@@ -310,7 +338,70 @@
     buttons() {
       const reset = make("button", { type: "button", "data-key": `${this.id}.reset`, onclick: () => this.reset() }, "Reset");
       const copy = make("button", { type: "button", "data-key": `${this.id}.link`, onclick: () => this.copyLink(copy) }, "Copy link");
-      return make("div", { class: "tfm-buttons" }, reset, copy);
+      this.asker = make("button", { type: "button", "data-key": `${this.id}.ask`, onclick: () => this.ask() }, "Ask me");
+      return make("div", { class: "tfm-buttons" }, this.asker, reset, copy);
+    }
+
+    // --- the question
+
+    // A question waits for an answer: until then the example shows nothing.
+    isWaiting() {
+      return this.asks && Boolean(this.asked()) && this.answers[this.settings.preset] === undefined;
+    }
+
+    asked() {
+      return this.data.presets[this.settings.preset].question;
+    }
+
+    answer(choice) {
+      if (!this.isWaiting()) return;
+      this.answers[this.settings.preset] = choice;
+      this.set(this.asked().shows);
+    }
+
+    // The reader wants to see at once: no example of this explorer asks any more, until somebody presses “Ask me”.
+    skip() {
+      this.asks = false;
+      this.refresh();
+      this.focusOn("preset");
+    }
+
+    ask() {
+      this.asks = true;
+      delete this.answers[this.settings.preset];
+      this.settings = this.defaults(this.settings.preset);
+      this.refresh();
+      this.remember();
+      this.focusOn("answer-0");
+    }
+
+    focusOn(name) {
+      this.box.querySelector(`[data-key="${CSS.escape(this.id)}.${name}"]`).focus({ preventScroll: true });
+    }
+
+    drawQuestion() {
+      const question = this.asked();
+      this.box.classList.toggle("tfm-waiting", this.isWaiting()); // a caption could give the answer away
+      this.asking.hidden = !this.asks || !question;
+      this.asker.hidden = this.asks || !question;
+      if (this.asking.hidden) {
+        this.question.replaceChildren();
+        this.reason.textContent = "";
+        return;
+      }
+      const { ask, choices, right, reason } = question;
+      const chosen = this.answers[this.settings.preset];
+      const isOpen = this.isWaiting();
+      const sign = (n) => (isOpen ? "" : n === right ? " ✓" : n === chosen ? " ✗" : "");
+      const buttons = choices.map((choice, n) => make("button", {
+        type: "button", "data-key": `${this.id}.answer-${n}`, onclick: () => this.answer(n),
+        "aria-pressed": String(n === chosen), "aria-disabled": String(!isOpen),
+        class: sign(n) === " ✓" ? "tfm-right" : null,
+      }, choice + sign(n)));
+      const skip = make("button", { type: "button", class: "tfm-skip", "data-key": `${this.id}.skip`, onclick: () => this.skip() }, "Show me");
+      this.question.replaceChildren(make("legend", {}, make("strong", {}, "Predict first. "), ask), ...buttons, ...(isOpen ? [skip] : []));
+      const verdict = chosen === right ? "Right." : `The answer: ${choices[right]}.`;
+      this.reason.textContent = isOpen ? "" : `${verdict} ${reason}`;
     }
 
     // The chosen example as it began.
@@ -336,13 +427,16 @@
       const scrolled = this.scrollers().map((box) => box.scrollLeft);
       const focused = this.box.contains(document.activeElement) ? document.activeElement.dataset.key : null;
       for (const { field, element, update } of this.controls) {
-        update(this.settings[field.key]);
-        element.hidden = field.when ? !field.when(this.settings, this.data) : false;
+        update(this.settings[field.key], this.settings, this.data);
+        const isOff = field.key !== "preset" && this.isWaiting();
+        element.hidden = isOff || (field.when ? !field.when(this.settings, this.data) : false);
       }
-      this.note.replaceChildren(...(this.kind.note ? this.kind.note(this) : []));
+      this.drawQuestion();
+      this.note.replaceChildren(...(this.kind.note && !this.isWaiting() ? this.kind.note(this) : []));
       this.note.hidden = !this.note.hasChildNodes();
       this.place.replaceChildren();
-      this.kind.draw(this, this.place);
+      if (this.isWaiting()) this.say("");
+      else this.kind.draw(this, this.place);
       this.scrollers().forEach((box, n) => { if (scrolled[n]) box.scrollLeft = scrolled[n]; });
       const again = focused && this.box.querySelector(`[data-key="${CSS.escape(focused)}"]`);
       if (again && again !== document.activeElement) again.focus({ preventScroll: true });
@@ -375,7 +469,7 @@
       const data = JSON.parse(document.getElementById(`explorer-data-${name}`).textContent);
       tfm.running[box.id] = new Explorer(box, tfm.explorers[name], data);
       box.hidden = false;
-      box.previousElementSibling.classList.add("tfm-explored"); // the figure whose place it takes
+      box.previousElementSibling.classList.add("tfm-explored"); // the picture whose place it takes
       if (location.hash === `#${box.id}`) box.scrollIntoView();
     });
     window.addEventListener("popstate", comeBack);
@@ -388,6 +482,7 @@
   tfm.format = format;
   tfm.number = number;
   tfm.quoted = quoted;
+  tfm.uniforms = uniforms;
   tfm.offBy = offBy;
   tfm.agrees = agrees;
   tfm.inLedger = inLedger;

@@ -54,7 +54,11 @@ def heads_by_hand(words: list[str]) -> list[dict]:
 def expected(settings: dict) -> dict[str, np.ndarray | None]:
     """Every stage at these settings."""
     example = PRESETS[settings["preset"]]
-    heads = example.get("heads") or heads_by_hand(settings["text"].split()[:12])
+    if settings["preset"] == "drawn":
+        queries, keys = attention.drawn(settings["dk"], settings["seed"])
+        heads = [{"scores": queries @ keys.T}]
+    else:
+        heads = example.get("heads") or heads_by_hand(settings["text"].split()[:12])
     head = heads[min(settings["head"], len(heads) - 1)]
     return attend(head["scores"], head.get("values"), settings, "queries" not in example)
 
@@ -92,11 +96,12 @@ def same(shown, computed, tolerance: float = EXACT) -> bool:
 
 def random_settings(rng, preset: str) -> dict:
     words = rng.choice(["the", "The", "dog", "cat", "saw", "and", "ran"], size=rng.integers(1, 12))
-    is_typed = "heads" not in PRESETS[preset]
+    is_typed = "keys" not in PRESETS[preset]
     return {
         "preset": preset,
         "text": " ".join(words) if is_typed else "",
         "dk": int(rng.choice(D_K)),
+        "seed": int(rng.integers(1, 21)),
         "temperature": round(float(rng.integers(1, 51)) / 10, 1),
         **{key: bool(rng.integers(2)) for key in ("scaled", "ahead", "hide")},
         "pads": int(rng.integers(4)),
@@ -139,9 +144,12 @@ class AttentionReader(Reader):
     def choose(self, settings: dict) -> None:
         """Make these settings as a reader does, by the controls that are there."""
         self.control("preset").select_option(settings["preset"])
-        if "heads" not in PRESETS[settings["preset"]]:
+        if "keys" not in PRESETS[settings["preset"]]:
             self.control("text").fill(settings["text"])
+        self.control("scaled").check()  # or there is no divisor to move
         self.control("dk").fill(str(D_K.index(settings["dk"])))
+        if settings["preset"] == "drawn":
+            self.control("seed").fill(str(settings["seed"]))
         self.control("temperature").fill(str(settings["temperature"]))
         self.control("pads").fill(str(settings["pads"]))
         self.control(f"stage-{settings['stage']}").check()
@@ -204,6 +212,71 @@ def test_the_heads_built_by_hand_are_those_of_chapter_5(reader):
         for found, own in zip(heads, heads_by_hand(words), strict=True):
             assert same(found["scores"], own["scores"], 1e-11)  # scores reach 480
             assert same(found["values"], own["values"])
+
+
+# --- random queries and keys ----------------------------------------------------------------------
+
+EVENNESS = """box => [...box.querySelectorAll('.tfm-curve [data-value]')].map(
+    shown => Number(shown.dataset.value))"""  # divided, not divided
+
+
+@browser
+def test_the_vectors_that_are_drawn_are_the_same_in_the_browser_and_in_python(reader):
+    for seed in (1, 2, 13, 20):
+        for d_k in (1, 2, 7, 64, 1024):
+            found = reader.page.evaluate(
+                "([d_k, seed]) => tfm.attention.drawVectors(8, d_k, seed)", [d_k, seed]
+            )
+            queries, keys = attention.drawn(d_k, seed)
+            assert queries.shape == keys.shape == (8, d_k)
+            assert same(found["queries"], queries)
+            assert same(found["keys"], keys)
+
+
+def test_what_is_drawn_has_mean_0_and_variance_1_and_its_scores_variance_d_k():
+    draws = [attention.drawn(256, seed) for seed in range(1, 21)]
+    entries = np.array(draws)
+    assert abs(entries.mean()) < 0.02
+    assert abs(entries.var() - 1) < 0.02
+    scores = np.array([queries @ keys.T for queries, keys in draws])
+    assert scores.var() / 256 == pytest.approx(1, abs=0.15)
+
+
+def test_longer_vectors_begin_as_shorter_ones_do():
+    short, long = (np.array(attention.drawn(d_k, 5)) for d_k in (3, 11))
+    np.testing.assert_array_equal(long[..., :3], short)
+
+
+@browser
+def test_undivided_scores_saturate_as_d_k_grows_and_divided_ones_do_not(visit, address):
+    reader = visit(address).open(preset="drawn")
+    for seed in (1, 2, 7, 20):
+        reader.control("seed").fill(str(seed))
+        shares = {}
+        for d_k in (1, 4, 64, 1024):
+            reader.control("dk").fill(str(D_K.index(d_k)))
+            queries, keys = attention.drawn(d_k, seed)
+            shares[d_k] = divided, plain = reader.box.evaluate(EVENNESS)
+            weights = ref.attention_weights(queries, keys), ref.softmax(queries @ keys.T)
+            assert divided == pytest.approx(attention.evenness(weights[0]), abs=EXACT)
+            assert plain == pytest.approx(attention.evenness(weights[1]), abs=EXACT)
+            assert same(reader.matrix(), weights[0])
+        assert shares[1][0] == shares[1][1]  # √1 divides nothing
+        assert shares[1024][1] < 0.2 < 0.7 < shares[1024][0]
+
+
+@browser
+def test_the_slider_is_a_divisor_where_scores_are_given_and_goes_when_nothing_is_divided(reader):
+    slider, label = reader.control("dk"), reader.box.locator('label[for$=".dk"]')
+    for preset in PRESETS:
+        reader.control("preset").select_option(preset)
+        is_drawn = preset == "drawn"
+        d_k = reader.settings["dk"]
+        assert label.inner_text() == ("d_k" if is_drawn else "divisor")
+        shown = str(d_k) if is_drawn else f"√{d_k} = {math.sqrt(d_k):.2f}"
+        assert slider.get_attribute("aria-valuetext") == shown
+        reader.control("scaled").uncheck()
+        assert slider.is_visible() == is_drawn
 
 
 # --- showing ----------------------------------------------------------------------------------
@@ -536,6 +609,38 @@ def test_the_weights_of_a_real_head_are_those_of_the_model(fresh):
         best_two = np.argsort(layer[:, query, key])[-2:]
         assert set(best_two.tolist()) <= set(chosen)  # they were picked as the text says
         assert chosen[example["start"]["head"]] == best_two[-1]
+
+
+# --- questions ------------------------------------------------------------------------------------
+
+
+@browser
+def test_the_right_choice_is_what_the_picture_shows(visit, address):
+    reader = visit(address).open()
+    right = reader.ask("money")
+    assert ("the” itself" in right) == (reader.matrix()[2, 2] > 0.95)
+    right = reader.ask("help-me")
+    assert right == reader.words()[reader.matrix().max(axis=1).argmax()]
+    right = reader.ask("masked")
+    moved = np.abs(reader.matrix() - expected(reader.settings | {"ahead": True})["weights"])
+    assert [word for word, row in zip(reader.words(), moved, strict=True) if row.max() < EXACT] == [
+        right
+    ]
+    right = reader.ask("heads")
+    assert right == f"{reader.weights()[1]:.2f}"
+    for preset in ("bank-money", "bank-river"):
+        right = reader.ask(preset)
+        assert reader.said.startswith(f"“bank” attends most to “{right}”")
+    right = reader.ask("board-softmax")
+    assert (right == "Less than 0.001") == (reader.weights()[2] < 0.001)
+    right = reader.ask("good-morning")
+    assert right == f"{reader.matrix()[0, 1]:.2f}"
+    right = reader.ask("drawn")
+    before, after = (
+        attention.evenness(expected(reader.settings | {"dk": d_k})["weights"]) for d_k in (4, 256)
+    )
+    assert right.startswith("Less even") == (after < before - 0.1)
+    assert same(reader.matrix(), expected(reader.settings)["weights"])
 
 
 # --- hands: mouse, keyboard, touch ------------------------------------------------------------

@@ -18,7 +18,8 @@ pytestmark = pytest.mark.browser
 PAGE = "notebooks/09-the-decoder.html"
 DATA = explorers.data("decoding")
 PRESETS = DATA["presets"]
-STARTS = [(name, model) for name in PRESETS for model in PRESETS[name]["distributions"]]
+SEARCHED = [name for name in PRESETS if name != "sampling"]
+STARTS = [(name, model) for name in SEARCHED for model in PRESETS[name]["distributions"]]
 each_start = pytest.mark.parametrize(("preset", "model"), STARTS)
 END, EXACT, SHOWN = "<end>", 1e-12, 6
 
@@ -306,11 +307,171 @@ def test_the_numbers_are_of_the_test_set():
 def test_the_table_gives_what_the_chapter_prints():
     cells = nbformat.read(ROOT / "notebooks/09-the-decoder.ipynb", 4).cells
     [cell] = [cell for cell in cells if "def beam_search(width" in cell.source]
-    printed = re.findall(r"width (\d): (\S+) +(.*?) +\d+ beginnings", cell.outputs[0].text)
+    printed = re.findall(r"width (\d): (\S+) +(.*?) +\d+ hypotheses", cell.outputs[0].text)
     assert [width for width, _, _ in printed] == ["1", "2", "4"]
     for width, p, sentence in printed:
         found = winner(search("table", "table", int(width), 0.0))
         assert (f"{math.exp(found['logP']):.3f}", " ".join(found["words"])) == (p, sentence)
+
+
+# --- sampling -------------------------------------------------------------------------------------
+
+FOLLOW, MOST = PRESETS["sampling"]["distributions"]["table"], PRESETS["sampling"]["most"]
+SHARES = """([settings, most]) => {
+    const data = JSON.parse(document.getElementById('explorer-data-decoding').textContent);
+    const follow = data.presets.sampling.distributions.table;
+    const all = tfm.decoding.sentences(follow, settings, most);
+    const shares = row => Object.fromEntries(
+        tfm.decoding.toDrawFrom(row, settings).map(({ word, share }) => [word, share]));
+    return [
+        Object.fromEntries(Object.entries(follow).map(([words, row]) => [words, shares(row)])),
+        all.map(({ words, share }) => [words.join(' '), share]),
+    ];
+}"""
+LISTED = """box => Object.fromEntries([...box.querySelectorAll('.tfm-panels tbody tr')].map(row => [
+    row.querySelector('th').textContent.replace('★ ', ''),
+    Number(row.querySelector('[data-name=share]').dataset.value)]))"""
+DRAWS = """([settings, most, seeds]) => {
+    const data = JSON.parse(document.getElementById('explorer-data-decoding').textContent);
+    const follow = data.presets.sampling.distributions.table;
+    return seeds.map(seed => tfm.decoding.sample(follow, { ...settings, seed }, most).steps
+        .at(-1).best.words.join(' '));
+}"""
+
+
+def random_cuts(seed: int) -> dict:
+    """A temperature, a k and a p that lies on no edge."""
+    rng = np.random.default_rng(seed)
+    return {
+        "temperature": float(rng.uniform(0.1, 3)),
+        "k": int(rng.integers(1, 4)),
+        "p": float(rng.uniform(0.05, 1)),
+    }
+
+
+def by_the_library(row: dict, cut: dict) -> dict[str, float]:
+    """What tfmlib.generate draws from, in double precision."""
+    import torch
+
+    from tfmlib.generate import next_token_probabilities
+
+    logits = torch.full((len(decoding.TOKENS),), -math.inf, dtype=torch.float64)
+    for word, value in row.items():
+        logits[decoding.TOKENS.index(word)] = value
+    shares = next_token_probabilities(logits, cut["temperature"], cut["k"], cut["p"]).tolist()
+    return {word: shares[decoding.TOKENS.index(word)] for word in row}
+
+
+def test_what_is_drawn_from_is_what_the_library_draws_from(reader):
+    for seed in range(40):
+        cut = random_cuts(seed)
+        rows, _ = reader.page.evaluate(SHARES, [cut, MOST])
+        assert rows.keys() == FOLLOW.keys()
+        for beginning, row in FOLLOW.items():
+            wanted = by_the_library(row, cut)
+            assert rows[beginning] == pytest.approx(wanted, abs=EXACT), (beginning, cut)
+            assert decoding.to_draw_from(row, **cut) == pytest.approx(wanted, abs=EXACT)
+
+
+def test_a_nucleus_ends_where_the_sum_reaches_p(reader):
+    for p, kept in ((0.35, 1), (0.4, 1), (0.45, 2), (0.7, 2), (0.75, 3), (1.0, 3)):
+        rows, _ = reader.page.evaluate(SHARES, [{"temperature": 1, "k": 3, "p": p}, MOST])
+        assert sum(share > 0 for share in rows["not"].values()) == kept, p  # 0.4, 0.3, 0.3
+
+
+def test_the_sentences_that_can_be_drawn_have_all_of_the_probability(reader):
+    for seed in range(20):
+        cut = random_cuts(seed)
+        _, shares = reader.page.evaluate(SHARES, [cut, MOST])
+        assert dict(shares) == pytest.approx(decoding.sentences(FOLLOW, MOST, **cut), abs=EXACT)
+        values = [share for _, share in shares]
+        assert values == sorted(values, reverse=True)
+        assert sum(values) == pytest.approx(1, abs=EXACT)
+
+
+def test_sentences_are_drawn_as_often_as_they_should_be(reader):
+    cut, count = {"temperature": 1.3, "k": 3, "p": 0.95}, 4000
+    drawn = reader.page.evaluate(DRAWS, [cut, MOST, [*range(1, count + 1)]])
+    for sentence, share in decoding.sentences(FOLLOW, MOST, **cut).items():
+        off = abs(drawn.count(sentence) / count - share)
+        assert off < 5 * math.sqrt(share * (1 - share) / count) + 1e-9, sentence
+
+
+def test_the_library_draws_the_same_sentences_as_often(monkeypatch):
+    import torch
+
+    from tfmlib import generate
+
+    monkeypatch.setattr(generate, "CachedDecoder", StoredDecoder)
+    cut, count = {"temperature": 0.8, "k": 2, "p": 0.9}, 400
+    stored, src = StoredModel(FOLLOW), torch.zeros(1, 3, dtype=torch.long)
+    generator, drawn = torch.Generator().manual_seed(0), []
+    for _ in range(count):
+        [ids] = generate.sample(stored, src, MOST, 0.8, 2, 0.9, generator).tolist()
+        drawn.append(" ".join(stored.words[i] for i in ids))
+    shares = decoding.sentences(FOLLOW, MOST, **cut)
+    assert set(drawn) <= set(shares)
+    for sentence, share in shares.items():
+        off = abs(drawn.count(sentence) / count - share)
+        assert off < 5 * math.sqrt(share * (1 - share) / count) + 1e-9, sentence
+
+
+def test_cold_top_1_and_a_small_nucleus_are_greedy(reader):
+    greedy = " ".join(winner(search("table", "table", 1, 0.0))["words"])
+    for cut in ({"k": 1}, {"p": 0.05}, {"temperature": 0.01}):
+        settings = {"temperature": 1, "k": 3, "p": 1} | cut
+        assert set(reader.page.evaluate(DRAWS, [settings, MOST, [*range(1, 40)]])) == {greedy}
+
+
+def test_every_number_of_a_sample_is_shown_as_it_is_computed(reader):
+    for seed in (1, 2, 5, 9):
+        reader.control("reset").click()
+        reader.control("preset").select_option("sampling")
+        reader.control("temperature").fill("1.5")
+        reader.control("k").fill("2")
+        reader.control("p").fill("0.95")
+        reader.control("seed").fill(str(seed))
+        to_the_end(reader)
+        cut = {"temperature": 1.5, "k": 2, "p": 0.95}
+        source, words, wanted = explorers.uniforms(seed), [], []
+        while not words or (words[-1] != END and len(words) < MOST):
+            shares = decoding.to_draw_from(FOLLOW[" ".join(words)], **cut)
+            wanted += [("p", share) for share in shares.values()]
+            edges = np.cumsum([*shares.values()])
+            words.append([*shares][int(np.searchsorted(edges, next(source), side="right"))])
+        shown = reader.box.evaluate(NUMBERS)
+        nodes = [(name, value) for name, value, _ in shown if name == "p"]
+        assert [value for _, value in nodes] == pytest.approx([v for _, v in wanted], abs=EXACT)
+        for _, value, text in shown:
+            assert text == "0.000" if value == 0 else assert_written(text, value) is None
+        assert chosen(reader) == " ".join(words)
+        share = decoding.sentences(FOLLOW, MOST, **cut)[" ".join(words)]
+        [told] = [value for name, value, _ in shown if name == "best-p"]
+        assert told == pytest.approx(share, abs=EXACT)
+        assert f"“{' '.join(words)}” is drawn with probability" in outcome(reader)
+
+
+def test_sampling_is_offered_where_what_follows_every_beginning_is_known(reader):
+    for preset in PRESETS:
+        reader.control("preset").select_option(preset)
+        is_table = "table" in PRESETS[preset]["distributions"]
+        assert reader.control("how-sample").is_visible() == is_table
+        assert reader.control("temperature").is_visible() == (preset == "sampling")
+        assert reader.control("width").is_visible() == (preset != "sampling")
+
+
+def test_a_sample_is_moved_by_keyboard_and_linked_to(visit):
+    reader = visit().open(preset="sampling", temperature=2, k=2, p=0.8, seed=7, step=1)
+    assert reader.said.startswith("Step 1: the draw ")
+    for key in ("temperature", "k", "p", "seed"):
+        before = reader.settings[key]
+        reader.control(key).focus()
+        reader.page.keyboard.press("ArrowLeft")
+        assert reader.settings[key] < before
+    reader.control("forward").press("Enter")
+    settings, said = reader.settings, reader.said
+    reader.go(reader.address_when_settled())
+    assert (reader.settings, reader.said) == (settings, said)
 
 
 # --- what is shown --------------------------------------------------------------------------------
@@ -512,6 +673,30 @@ def test_early_on_no_search_finds_what_the_model_does_not_believe(reader):
     assert "It is the right answer." in outcome(reader)
 
 
+def test_the_right_choice_is_what_the_picture_shows(reader):
+    right = reader.ask("table")
+    best = winner(search("table", "table", 5, 0.0))["words"]
+    drawn = dict(reader.box.evaluate(NODES))
+    lost = [n for n in range(1, 6) if drawn.get(" ".join(best[:n])) == "dropped"]
+    assert right == f"Step {lost[0]}"
+    right = reader.ask("greedy-errs")
+    told = outcome(reader)
+    assert right == "The right sentence"
+    assert "It is the right answer." in told
+    assert "The beam’s sentence is 2.2 times as probable." in told
+    right = reader.ask("penalty-errs")
+    assert (right == "A longer sentence") == (
+        "the penalty favours the longer one" in outcome(reader)
+    )
+    right = reader.ask("model-errs")
+    assert (right == "No width up to 5") == ("The right answer is" in outcome(reader))
+    assert reader.settings["width"] == 5
+    right = reader.ask("sampling")
+    shares = reader.box.evaluate(LISTED)
+    before = decoding.sentences(FOLLOW, MOST)[" ".join(best)]
+    assert (right == "Hardly ever") == (shares[" ".join(best)] < 0.2 * before)
+
+
 # --- by keyboard, by touch, for all ---------------------------------------------------------------
 
 
@@ -599,3 +784,4 @@ def test_axe_finds_nothing_in_the_middle_and_at_the_end(visit, mode):
     reader = visit(color_scheme=mode)
     for settings in ({"step": 2, "node": 6}, {"preset": "model-errs", "width": 5, "step": 99}):
         assert reader.open(**settings).violations() == []
+    assert reader.open(preset="sampling", k=2, step=99).violations() == []

@@ -311,6 +311,17 @@ def test_a_verdict_leads_to_its_entry_in_the_ledger(reader, book):
             assert f'id="{preset["entry"]["id"]}"' in page
 
 
+def test_the_right_unit_is_the_one_in_which_all_printed_figures_agree(reader):
+    for name in PRINTED:
+        right = reader.ask(name)
+        agree = {}
+        for unit in UNITS:
+            reader.control(f"unit-{unit}").check()
+            agree[unit] = all(reader.marks())
+        fitting = [unit.capitalize() for unit, is_same in agree.items() if is_same]
+        assert right == {0: "Neither", 1: "".join(fitting), 2: "Either"}[len(fitting)], name
+
+
 # --- what the examples claim ----------------------------------------------------------------------
 
 

@@ -15,9 +15,10 @@ pytestmark = pytest.mark.browser
 
 TAGS = list(tags())
 ONE_OF_EACH_KIND = list({kind: (page, kind, preset) for page, kind, preset in TAGS}.values())
-HEAVIEST = {"attention": 40_000, "encoding": 40_000, "decoding": 60_000}  # bytes a page
+# Bytes per page.
+HEAVIEST = {"attention": 50_000, "encoding": 40_000, "decoding": 70_000, "tokens": 25_000}
 EXACT = 1e-12
-FIGURE = ".tfm-explored .cell_output"
+FIGURE = ".tfm-explored"
 
 # Move every control that a reader sees, by one step or to the next choice.
 MOVE_EVERYTHING = """box => {
@@ -165,6 +166,146 @@ def test_it_begins_at_its_preset_in_place_of_the_figure(visit, address, tag):
     figures = reader.page.locator(FIGURE)
     assert figures.count() > 0
     assert not any(figure.is_visible() for figure in figures.all())
+
+
+# --- the question -----------------------------------------------------------------------------
+
+
+def arrive(visit, home: str, tag: tuple, **options) -> Reader:
+    """A reader who has just opened the page, and skipped nothing."""
+    return visit(home, tag, **options).go(f"{home}/{tag[0]}")
+
+
+def question_of(tag: tuple) -> dict:
+    return explorers.data(tag[1])["presets"][tag[2]]["question"]
+
+
+def test_an_explorer_shows_nothing_before_its_question_is_answered(visit, address, tag):
+    reader, question = arrive(visit, address, tag), question_of(tag)
+    group = reader.box.get_by_role("group", name=question["ask"])
+    assert group.get_by_role("button").all_inner_texts() == [*question["choices"], "Show me"]
+    assert reader.is_waiting
+    assert (reader.said, reader.reason) == ("", "")
+    assert reader.box.locator(".tfm-stage").inner_text() == ""
+    inputs = reader.box.locator(".tfm-controls :is(input, select):visible")
+    assert inputs.evaluate_all("all => all.map(one => one.dataset.key)") == [f"{reader.id}.preset"]
+
+
+@pytest.mark.parametrize("is_right", [True, False])
+def test_an_answer_by_keyboard_is_judged_and_shows_what_it_leads_to(visit, address, tag, is_right):
+    reader, question = arrive(visit, address, tag), question_of(tag)
+    start, right = reader.settings, question["right"]
+    choice = right if is_right else (right + 1) % len(question["choices"])
+    reader.control("preset").focus()
+    for _ in range(choice + 1):
+        reader.page.keyboard.press("Tab")
+    assert reader.focused() == f"answer-{choice}"
+    reader.page.keyboard.press("Enter")
+    key = question["choices"][right]
+    assert (
+        reader.reason == f"{'Right.' if is_right else f'The answer: {key}.'} {question['reason']}"
+    )
+    assert reader.settings == start | question["shows"]
+    assert reader.said
+    assert reader.focused() == f"answer-{choice}"  # whoever answered stays there
+    marks = [text[-1] for text in reader.box.locator(".tfm-question button").all_inner_texts()]
+    assert [n for n, mark in enumerate(marks) if mark == "✓"] == [right]
+    assert [n for n, mark in enumerate(marks) if mark == "✗"] == ([] if is_right else [choice])
+    reader.control(f"answer-{(choice + 1) % len(marks)}").press("Enter")  # too late
+    assert reader.control(f"answer-{choice}").get_attribute("aria-pressed") == "true"
+
+
+def test_a_finger_answers_and_another_example_asks_its_own_question(visit, address, first):
+    telephone = {"viewport": {"width": 375, "height": 800}, "has_touch": True}
+    reader = arrive(visit, address, first, **telephone)
+    reader.control("answer-0").tap()
+    reader.page.wait_for_function("id => !tfm.running[id].isWaiting()", arg=reader.id)
+    presets = explorers.data(first[1])["presets"]
+    for name, preset in presets.items():
+        reader.control("preset").select_option(name)
+        assert reader.is_waiting == (name != first[2])
+        assert preset["question"]["ask"] in reader.box.inner_text()
+        assert reader.sticking_out() == []
+        if name != first[2]:
+            reader.control("answer-1").tap()
+            reader.page.wait_for_function("id => !tfm.running[id].isWaiting()", arg=reader.id)
+        assert reader.sticking_out() == []
+    buttons = reader.box.locator(".tfm-question button").all()
+    assert min(button.bounding_box()["height"] for button in buttons) >= 36
+
+
+def test_show_me_skips_all_questions_until_somebody_wants_one(visit, address, first):
+    reader = arrive(visit, address, first)
+    start = reader.settings
+    reader.control("skip").press("Enter")
+    assert not reader.is_waiting
+    assert reader.focused() == "preset"
+    assert reader.settings == start
+    assert not reader.box.locator(".tfm-question").is_visible()
+    other = list(explorers.data(first[1])["presets"])[-1]
+    reader.control("preset").select_option(other)
+    assert not reader.is_waiting
+    reader.box.evaluate(MOVE_EVERYTHING)
+    reader.control("ask").press("Enter")
+    assert reader.is_waiting
+    assert reader.focused() == "answer-0"
+    assert reader.settings["preset"] == other
+    assert not reader.control("ask").is_visible()
+
+
+def test_a_link_to_a_setting_skips_the_question_and_offers_it(visit, address, first):
+    reader = visit(address, first)
+    reader.go(reader.address(preset=first[2]))
+    assert not reader.is_waiting
+    assert reader.said
+    reader.control("ask").click()
+    assert reader.is_waiting
+
+
+def test_an_answered_question_stays_while_the_picture_moves(visit, address, first):
+    reader = arrive(visit, address, first)
+    reader.control("answer-0").click()
+    told = reader.reason
+    reader.box.evaluate(MOVE_EVERYTHING)
+    assert reader.reason == told
+    reader.control("reset").click()
+    assert reader.reason == told
+    assert not reader.is_waiting
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_axe_finds_no_violation_in_a_question_and_its_answer(visit, address, first, mode):
+    reader, question = arrive(visit, address, first, color_scheme=mode), question_of(first)
+    reader.control("answer-0").wait_for()
+    for is_open in (True, False):
+        if not is_open:
+            reader.control(f"answer-{(question['right'] + 1) % 2}").click()
+        assert reader.is_waiting == is_open
+        assert reader.violations() == []
+
+
+def test_a_question_is_asked_from_disk_too(visit, book, first):
+    reader = visit("file://", first)
+    reader.go((book.html / first[0]).as_uri())
+    assert reader.is_waiting
+    reader.control("answer-0").click()
+    assert reader.said
+
+
+def test_a_caption_stands_below_its_explorer_and_waits_with_it(visit, address, tag):
+    reader = arrive(visit, address, tag)
+    assert reader.box.evaluate("box => box.previousElementSibling.matches('.cell_output')")
+    caption = reader.page.locator(f"figure:has(> #{reader.id}) > figcaption")
+    if caption.count():
+        assert not caption.is_visible()  # it says what the picture shows
+        reader.control("answer-0").click()
+        below = reader.box.bounding_box()["y"] + reader.box.bounding_box()["height"]
+        assert caption.bounding_box()["y"] >= below
+        reader.page.emulate_media(media="print")
+        assert caption.is_visible()
+
+
+# --- settings ---------------------------------------------------------------------------------
 
 
 def test_moved_settings_survive_a_reload_by_address(reader):
@@ -345,7 +486,7 @@ def test_drawings_are_in_the_systems_colours_where_it_chooses(visit, address, fi
     other = {"light": "dark", "dark": "light"}[mode]
     reader.page.evaluate("mode => { document.documentElement.dataset.theme = mode; }", other)
     inks = reader.box.evaluate(INKS_OF_DRAWINGS)
-    assert inks["used"]
+    assert bool(inks["used"]) == (reader.box.locator("svg").count() > 0)
     assert set(inks["used"]) <= set(inks["systems"])
 
 
