@@ -11,9 +11,9 @@ endif
 PEERS := $(VENV)/peers
 # Left out of `make check`, besides single tests marked slow: browsers, builds, kernels, jails, proofs, pictures,
 # training from beginning to end.
-SLOW := tests/in_browser tests/grade tests/book/test_book.py tests/book/test_manuscript.py \
+SLOW := tests/in_browser tests/live tests/grade tests/book/test_book.py tests/book/test_manuscript.py \
 	tests/checking/test_answers.py tests/checking/test_exercises.py tests/library/test_parallel.py \
-	tests/library/test_plots.py tests/runs/test_resume.py tests/runs/test_session.py tests/runs/test_translator.py
+	tests/library/test_plots.py tests/library/test_diagrams.py tests/runs/test_resume.py tests/runs/test_session.py tests/runs/test_translator.py
 ONLY ?=
 FORCE ?=
 

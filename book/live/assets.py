@@ -50,6 +50,7 @@ def make(folder: Path) -> dict[str, int]:
             {"library.zip": stored_zip(library_files()), "worker.js": bundle(modules, "worker")},
         ),
         "editor.js": bundle(modules, "editor"),
+        "figure.js": bundle(modules, "figure"),
         **{f"notebook-{path.stem}.js": notebook_script(path) for path in chapters()},
         "live.css": style(),
         "LICENCES.txt": licences(modules),

@@ -10,7 +10,7 @@ from book.live.inside.needs import names_of, needs
 from tfmlib.support import notebooks
 
 CHECK = re.compile(r'check\("(?P<id>\d+\.\d+)",\s*(?P<answer>\w+)\)\s*')
-PICTURE = re.compile(r"^plots\.architecture\(", re.MULTILINE)
+PICTURE = re.compile(r"^plots\.(architecture|diagrams\.\w+)\(", re.MULTILINE)
 
 
 def describe(path: Path) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from tfmlib.checking import host
 
-from . import absent
+from . import absent, indices
 from .session import SECONDS, Page, PageHost, Session, learner, solution_of
 
 _sessions: list[Session] = []
@@ -19,6 +19,7 @@ def start(
 ) -> None:
     """Make tfmlib at home in a page; `attempts` is what earlier visits recorded."""
     absent.install()
+    indices.install()
     page = Page(send, now, set_deadline)
     host.use(PageHost(page, attempts))
     _sessions[:] = [Session(page)]

@@ -5,7 +5,7 @@ NumPy alone: `colours`, `inputs`, `told` and `words`. So bad input is refused wi
 sentences, and a figure tells the same in words.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ContextDecorator
 from typing import Any
 
@@ -73,6 +73,7 @@ __all__ = [  # noqa: RUF022
     "loss_curves",
     "search_tree",
     "architecture",
+    "diagrams",
     "house_style",
     "WIDTH",
     "DPI",
@@ -385,3 +386,15 @@ def architecture(
 ) -> Figure:
     """The transformer on one page is not drawn in the page."""
     return Figure("stored", alt)
+
+
+class Diagrams:
+    """None of the diagrams is drawn in the page: the book's pictures stay."""
+
+    def __getattr__(self, name: str) -> Callable[..., Figure]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *args, **kwargs: Figure("stored")
+
+
+diagrams = Diagrams()

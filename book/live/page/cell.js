@@ -1,5 +1,4 @@
 // A cell of the page that a reader can edit and run.
-import { draw } from "./drawing.js";
 import { button, element } from "./dom.js";
 import { feedback } from "./feedback.js";
 import { load } from "./python.js";
@@ -107,6 +106,7 @@ export class Cell {
       this.busy(false);
       return;
     }
+    await this.drawn;
     this.busy(false);
     this.ended(end);
   }
@@ -159,9 +159,11 @@ export class Cell {
   }
 
   figure(spec) {
-    const drawing = draw(spec);
-    if (drawing) this.show(element("figure", { class: "tfm-live-figure" }, drawing));
-    else this.show(element("p", { class: "tfm-live-note" }, "The picture above is the book's own: a page does not draw it anew."));
+    const place = element("figure", { class: "tfm-live-figure" });
+    const note = element("p", { class: "tfm-live-note" }, "The picture above is the book's own: a page does not draw it anew.");
+    this.show(place);
+    const drawing = load("figure").then((draw) => draw(spec), () => null);
+    this.drawn = drawing.then((picture) => (picture ? place.append(picture) : place.replaceWith(note)));
   }
 
   print(kind, text) {

@@ -1,0 +1,4 @@
+// Draws figures, loaded with the first one. It hands itself over like every other file.
+import { draw } from "./drawing.js";
+
+tfmLive.receive("figure", draw);
