@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from browser import (
+    DESKTOP,
     MATHEMATICS_IS_SET,
     NEXT_FRAMES,
     READ_TO_THE_END,
@@ -21,6 +22,7 @@ ONE_OF_EACH_KIND = (
     CHAPTER,
     CHAPTER.replace("notebooks", "solutions"),
     "book/pages/written/preface.html",
+    "book/pages/generated/welcome.html",
     "book/pages/generated/equations.html",
     "book/pages/generated/exercises.html",
     "book/pages/generated/ledger.html",
@@ -274,10 +276,24 @@ def test_a_long_equation_can_be_scrolled_by_keyboard(chapter):
     assert signs == [box in scrolling for box in equations]  # who reads sees that there is more
 
 
-def test_the_index_leads_to_the_preface(address, chromium):
+def test_the_index_leads_to_the_landing_page(address, chromium):
     page = chromium.new_page()
     page.goto(f"{address}/")
-    page.wait_for_url(f"{address}/book/pages/written/preface.html")
+    page.wait_for_url(f"{address}/book/pages/generated/welcome.html")
+    page.close()
+
+
+def test_the_landing_page_has_three_ways_in_within_the_first_screen(address, chromium):
+    page = open_page(chromium, f"{address}/book/pages/generated/welcome.html")
+    ways = page.locator(".tfm-ways a")
+    assert [way.inner_text().split()[0] for way in ways.all()] == ["Read", "Do", "Teach"]
+    for way in ways.all():
+        box = way.bounding_box()
+        assert box["y"] + box["height"] <= DESKTOP["height"]
+    figure = page.locator("figure.tfm-captioned")
+    assert figure.locator("img:visible").count() == 1
+    figure.get_by_role("link").click()
+    page.wait_for_url(f"{address}/{CHAPTER}#fig-*")
     page.close()
 
 
