@@ -3,6 +3,7 @@
 import functools
 import io
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -53,6 +54,17 @@ def draw(figure):
 @functools.cache
 def drawn_texts(picture):
     return draw(picture)[1]
+
+
+def rows(picture, left=0.0, right=9.0):
+    """The numbers of each line of the picture between two x, from top to bottom."""
+    lines = {}
+    for text in picture.axes[0].texts:
+        x, y = text.get_position()
+        if left <= x <= right and re.fullmatch(r"−?[\d,]+(\.\d+)?", text.get_text()):
+            number = float(text.get_text().replace("−", "-").replace(",", ""))
+            lines.setdefault(round(y, 2), []).append((x, number))
+    return [[number for _, number in sorted(line)] for _, line in sorted(lines.items())]
 
 
 def assert_light_and_dark_show_the_same(picture):

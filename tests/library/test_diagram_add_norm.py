@@ -1,9 +1,8 @@
 """The diagrams of chapter 6 show what was computed: sums, means and norms."""
 
-import re
-
 import numpy as np
 import pytest
+from pictures import rows
 
 from tfmlib import ref
 from tfmlib.plots import diagrams
@@ -33,17 +32,6 @@ def texts(picture):
     for text in picture.axes[0].texts:
         found.setdefault(text.get_text(), []).append(text.get_position())
     return found
-
-
-def rows(picture, left=0.0, right=9.0):
-    """The numbers of each line of the picture between two x, from top to bottom."""
-    lines = {}
-    for text in picture.axes[0].texts:
-        x, y = text.get_position()
-        if left <= x <= right and re.fullmatch(r"−?[\d,]+(\.\d+)?", text.get_text()):
-            number = float(text.get_text().replace("−", "-").replace(",", ""))
-            lines.setdefault(round(y, 2), []).append((x, number))
-    return [[number for _, number in sorted(line)] for _, line in sorted(lines.items())]
 
 
 def test_the_skip_connection_ends_in_the_sum_of_both_ways():

@@ -1,10 +1,10 @@
 """The diagrams of chapter 7 show what was computed: networks, layers and stacks of them."""
 
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from pictures import rows
 
 from tfmlib.plots import diagrams
 
@@ -60,17 +60,6 @@ PICTURES = {
     "layer": diagrams.encoder_layer(STAGES, 1, FEATURES, hidden=2),
     "side by side": diagrams.side_by_side(*PAIR, ["… money", "river …"], FEATURES, PARTS),
 }
-
-
-def rows(picture, left=0.0, right=9.0):
-    """The numbers of each line of the picture between two x, from top to bottom."""
-    lines = {}
-    for text in picture.axes[0].texts:
-        x, y = text.get_position()
-        if left <= x <= right and re.fullmatch(r"−?[\d,]+(\.\d+)?", text.get_text()):
-            number = float(text.get_text().replace("−", "-").replace(",", ""))
-            lines.setdefault(round(y, 2), []).append((x, number))
-    return [[number for _, number in sorted(line)] for _, line in sorted(lines.items())]
 
 
 def labels(picture):

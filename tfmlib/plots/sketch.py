@@ -155,9 +155,7 @@ class Sketch:
                 middle = (corner[0] + cell[0] / 2, corner[1] + cell[1] / 2)
                 self.text(*middle, written[i][j], ha="center", fontsize=8, color=text_colour(face))
         for i, j in lit:
-            corner = (x + cell[0] * j, y + cell[1] * i)
-            frame = Rectangle(corner, *cell, facecolor="none", edgecolor=VERMILLION, lw=2, zorder=4)
-            self.axes.add_patch(frame)
+            self.frame(x + cell[0] * j, y + cell[1] * i, *cell)
         for i, label in enumerate(rows):
             self.text(x - 0.06, y + cell[1] * (i + 0.5), label, ha="right", fontsize=8.5)
         for j, label in enumerate(columns):
@@ -166,6 +164,11 @@ class Sketch:
             above = 0.26 if columns else 0.11
             self.text(x + box.width / 2, y - above, name, ha="center", fontweight="bold")
         return box
+
+    def frame(self, x: float, y: float, width: float, height: float) -> None:
+        """Frame what matters, above everything else."""
+        look: dict[str, Any] = {"facecolor": "none", "edgecolor": VERMILLION, "lw": 2, "zorder": 4}
+        self.axes.add_patch(Rectangle((x, y), width, height, **look))
 
     def path(self, *points: Point, colour: str = MUTED) -> None:
         """Draw a line through the points; the arrow head is at the last one."""

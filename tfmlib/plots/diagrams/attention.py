@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from tfmlib.plots.colours import ACCENT, BLUE, GREY, INK, MUTED, SERIES, VERMILLION, WIDTH
+from tfmlib.plots.colours import ACCENT, BLUE, GREY, INK, MUTED, SERIES, WIDTH
 from tfmlib.plots.inputs import as_finite, as_labels
 from tfmlib.plots.picture import Picture
 from tfmlib.plots.sketch import Box, Sketch, sheet
@@ -431,9 +431,7 @@ def _small(
     draw = sketch.matrix if name.startswith("weights") else functools.partial(vectors, sketch)
     box: Box = draw(x, y, numbers, name, words, cell=(wide, SMALL))
     if row is not None:
-        frame = Rectangle((x, y + SMALL * row), box.width, SMALL)
-        frame.set(facecolor="none", edgecolor=VERMILLION, linewidth=2, zorder=4)
-        sketch.axes.add_patch(frame)
+        sketch.frame(x, y + SMALL * row, box.width, SMALL)
     return box
 
 

@@ -163,9 +163,7 @@ def _rows(
     else:
         box = vectors(sketch, x, y, numbers, name, words, cell=cell)
     if row is not None:
-        frame = Rectangle((x, y + ROW * row), box.width, ROW)
-        frame.set(facecolor="none", edgecolor=VERMILLION, linewidth=2, zorder=4)
-        sketch.axes.add_patch(frame)
+        sketch.frame(x, y + ROW * row, box.width, ROW)
     return box
 
 
