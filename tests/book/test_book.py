@@ -208,7 +208,7 @@ def test_every_page_shows_the_version_of_the_library(book):
 
 def test_a_reader_does_not_see_that_a_page_was_generated(book):
     generated = sorted((book.html / "book/pages/generated").glob("*.html"))
-    assert len(generated) == 4
+    assert len(generated) == 5
     for page in generated:
         assert "do not edit" not in soup(page).get_text()
 

@@ -143,6 +143,7 @@ def test_a_changed_cell_draws_and_prints_anew(learner):
         "tfmLive.chapter.cells.findIndex(c => c.source.includes('plots.') && c.offered)"
     )
     cell = learner.numbered(index)
+    cell.locator("details.hide > summary").click()  # what draws a figure is folded away
     learner.button(cell, "Run").click()
     learner.result(cell)
     assert cell.locator(".tfm-live-out svg.tfm-drawing").count() == 1

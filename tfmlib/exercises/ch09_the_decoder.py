@@ -1182,9 +1182,10 @@ COST.case("more tokens with a cache", "the same for other sizes", 13, 3, True)
 
 @COST.draws
 def _(rng, size):
-    # Counts below 2³¹: the usual integers of NumPy have no more bits in a page.
+    # Counts above 2³¹ only where the usual integers of NumPy have more bits than in a page.
     if size >= 40:
-        return 10 * size, axis(rng, 5), chance(rng)
+        wide = 1_000 if np.dtype(np.intp).itemsize == 8 else 1
+        return 10 * size, wide * axis(rng, 5), chance(rng)
     n = axis(rng, size, 0)
     wide = (512, 2_000) if n <= 12 else ()
     return n, choice(rng, (axis(rng, size), axis(rng, size), *wide)), chance(rng)

@@ -49,7 +49,10 @@ def describe_cells(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Tell the page's script which of its cells can run, and which are exercises."""
     if not app.has_python or chapter_number(docname) is None:
         return
-    about = cells.describe(Path(app.env.doc2path(docname)))
+    path = Path(app.env.doc2path(docname))
+    if path.suffix != ".ipynb":
+        return
+    about = cells.describe(path)
     text = json.dumps(about, ensure_ascii=False).replace("</", "<\\/")
     doctree += nodes.raw("", DATA.format(json=text), format="html")
 
