@@ -27,7 +27,7 @@ book: environment            ## build the HTML book
 	@echo "Open $(CURDIR)/_build/html/index.html"
 
 check: export OMP_NUM_THREADS := 1
-check: environment           ## lint, types, contracts and the light tests: the loop to work in, under a minute
+check: environment           ## lint, types, contracts and the light tests: the loop to work in, a minute or so
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
