@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from sphinx.util import logging
 
+from .cells import OUTPUT, parts
+
 sys.path.append(str(Path(__file__).parents[3]))  # Jupyter Book does not look in its own folder
 from book import explorers
 
@@ -48,7 +50,7 @@ def add_places(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         if kind not in used:  # once a page
             used.append(kind)
             html += DATA.format(kind=kind, json=explorers.as_json(kind))
-        output = next(n for n in cell.children if "cell_output" in n.get("classes", []))
+        output = parts(cell, OUTPUT)[0]
         # Right behind the picture, so before its caption.
         cell.insert(cell.index(output) + 1, nodes.raw("", html, format="html"))
     app.env.metadata[docname]["explorers"] = used

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from .cells import OUTPUT, parts
+
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
@@ -31,7 +33,7 @@ def join_captions(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         cell = previous_cell(caption)
         caption.parent.remove(caption)
         caption["ids"] = [id for id in caption["ids"] if id != label]  # the figure has it now
-        output = next(n for n in cell.children if "cell_output" in n.get("classes", []))
+        output = parts(cell, OUTPUT)[0]
         rest = [node for node in cell.children if node is not output]
         cell[:] = [
             html(OPEN.format(label=label)), output, html(CAPTION), caption, html(CLOSE), *rest

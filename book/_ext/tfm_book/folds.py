@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from docutils import nodes
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from .cells import INPUT, OUTPUT, parts
 
+if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 TAG = "tag_predict"
@@ -26,25 +26,16 @@ def fold(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         return
     for cell in list(doctree.findall(nodes.container)):
         if TAG in cell["classes"]:
-            for output in list(parts(cell, "cell_output")):
+            for output in parts(cell, OUTPUT):
                 wrap(cell, output, output, PREDICT)
         elif is_blank_check(cell):
             wrap(cell, cell[0], cell[-1], CHECK)
 
 
-def parts(cell: nodes.container, kind: str) -> Iterator[nodes.Element]:
-    return (node for node in cell.children if kind in node.get("classes", []))
-
-
 def is_blank_check(cell: nodes.container) -> bool:
     """Say whether a cell of a chapter checks an answer that nobody has given yet."""
-    source = next(parts(cell, "cell_input"), None)
-    output = next(parts(cell, "cell_output"), None)
-    return (
-        source is not None
-        and source.astext().startswith("check(")
-        and output is not None
-        and "not attempted" in output.astext()
+    return any(source.astext().startswith("check(") for source in parts(cell, INPUT)) and any(
+        "not attempted" in output.astext() for output in parts(cell, OUTPUT)
     )
 
 
